@@ -90,6 +90,8 @@ def test_one_table_has_one_closeness_however_integers_are_stored():
 def test_whole_floats_that_may_have_been_merged_are_warned_of(frame):
     cells = {"zip": ["a", "a", "b"], "id": [2.0**53, 1.0, None], "small": [2.0**53 - 1, 1.0, None]}
     table = frame(cells)
+    if frame.kind in ("pandas_nullable", "pandas_arrow"):
+        pytest.skip("pandas makes whole numbers of these, which are all kept apart")
     with pytest.warns(errors.PrecisionWarning, match=r"'id' .* from 2\^53 on"):
         assert table.anon.tcloseness("zip", "id").distance == "equal"
     with warnings.catch_warnings():

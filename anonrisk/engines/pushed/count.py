@@ -131,7 +131,7 @@ def _of_persons(records: CountedRecords) -> Rows:
     smallest = sized.where("pair_rows > 0").group(*about, "u", n="min(n)")
     persons = smallest.group(*about, "n", members="0", persons="count(1)")
     nothing = {name: "null" if name.startswith(("first_", "last_")) else "0" for name in told}
-    return classes.union(persons.select("*", **nothing))
+    return classes.union(persons, **nothing)
 
 
 def kinds_of_persons(records: CountedRecords) -> Rows:

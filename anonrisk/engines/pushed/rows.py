@@ -8,7 +8,7 @@ twice are made once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,6 +33,15 @@ class PushedTable(Protocol):
 
     def fetch_rows(self, rows: Rows, doing: str, most: int | None = None) -> list[Row]:
         """Run the steps, and bring the rows here: all, which are few, or the first so many."""
+
+    def hold(self, roles: Mapping[Name, str]) -> dict[Name, str]:
+        """Say what columns hold, in the words of `engines.order`, but numbers by their kind."""
+
+    def beside(self, other: Any) -> Self:
+        """Take another table that is asked in one statement with this one."""
+
+    def check_logarithms(self) -> None:
+        """Refuse a back end that takes no logarithms."""
 
     def n_rows(self) -> int:
         """Count all rows."""
@@ -63,9 +72,12 @@ class Rows:
         """Make one row of those that are equal in some columns; a missing value equals another."""
         return Grouped((*keys, *sums), self, keys, sums)
 
-    def union(self, other: Rows) -> Rows:
-        """Put rows with the same columns below these."""
-        return United(self.columns, self, other)
+    def union(self, other: Rows, **made: str) -> Rows:
+        """Put other rows below these; what they lack is made by a text, such as NULL.
+
+        A NULL that stands in a step of its own has a type already, in some databases.
+        """
+        return United(self.columns, self, other, {name: name for name in self.columns} | made)
 
     def group_sets(self, sets: Sequence[Sequence[str]], *keys: str, name: str, **sums: str) -> Rows:
         """Group by each of several sets of columns beside some keys; `name` has a set's number.
@@ -163,9 +175,10 @@ class GroupedSets(_Step):
 
 @dataclass(frozen=True, eq=False)
 class United(_Step):
-    """Rows and other rows."""
+    """Rows, and others below them, of which each column is a text."""
 
     other: Rows
+    texts: Mapping[str, str]
 
     @property
     def inputs(self) -> tuple[Rows, ...]:

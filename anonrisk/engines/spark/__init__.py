@@ -13,6 +13,8 @@ from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
 from anonrisk.engines.pushed import count as pushed_count
+from anonrisk.engines.pushed import match as pushed_match
+from anonrisk.engines.pushed import population as pushed_population
 from anonrisk.engines.spark import (
     contents,
     count,
@@ -20,7 +22,6 @@ from anonrisk.engines.spark import (
     keyed,
     link,
     linked_tables,
-    match,
     population,
     profile,
     pseudonym,
@@ -130,7 +131,7 @@ class SparkEngine:
             case questions.SumsOfWeights(question, weight):
                 return population.weighted(frame, question, weight)
             case questions.IfIndependent(question, fraction):
-                return population.independence(frame, question, fraction)
+                return pushed_population.independence(SparkTable(frame), question, fraction)
             case KeyedTally():
                 return keyed.counts(frame, asked)
             case SketchTally():
@@ -141,9 +142,9 @@ class SparkEngine:
         """Match the classes of a release with those of a population, or of households."""
         match asked:
             case questions.InPopulation(question, against):
-                return match.matched(frame, question, against)
+                return pushed_match.matched(SparkTable(frame), question, against)
             case questions.InHousehold(question, against):
-                return match.households(frame, question, against)
+                return pushed_match.households(SparkTable(frame), question, against)
             case questions.LinkedClasses():
                 return linked_tables.combinations(frame, asked)
         raise refusals.unknown(asked)

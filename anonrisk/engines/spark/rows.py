@@ -18,6 +18,20 @@ if TYPE_CHECKING:
     from anonrisk.engines.pushed.rows import Row, Rows
 
 
+_HELD = {
+    **dict.fromkeys(("string", "char", "varchar"), "text"),
+    **dict.fromkeys(("byte", "short", "integer", "long"), "whole numbers"),
+    **dict.fromkeys(("float", "double"), "floats"),
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), "timestamps"),
+    "binary": "bytes",
+    "boolean": "booleans",
+    "date": "dates",
+    "decimal": "decimals",
+    "time": "times",
+    "void": "nothing",
+}
+
+
 @dataclass(frozen=True)
 class SparkTable:
     """A Spark table as `engines.pushed` asks it."""
@@ -31,6 +45,19 @@ class SparkTable:
             made = _Made().of(rows)
             found = (made if most is None else made.limit(most)).collect()
         return [row.asDict() for row in found]
+
+    def hold(self, roles: Mapping[Name, str]) -> dict[Name, str]:
+        """Say what columns hold, by their types."""
+        with guarded("read the schema"):
+            kinds = {field.name: field.dataType.typeName() for field in self.frame.schema.fields}
+        return {name: _HELD.get(kinds[str(name)], kinds[str(name)]) for name in roles}
+
+    def beside(self, other: DataFrame) -> SparkTable:
+        """Take another table of the session."""
+        return SparkTable(other)
+
+    def check_logarithms(self) -> None:
+        """Do nothing: Spark takes logarithms."""
 
     def n_rows(self) -> int:
         """Count all rows."""
@@ -81,7 +108,7 @@ class _Made:
             case steps.GroupedSets():
                 return _sets(table, rows)
             case steps.United():
-                return table.union(others[0])
+                return table.union(others[0].selectExpr(*_named(rows.texts)))
         raise TypeError(type(rows))
 
 

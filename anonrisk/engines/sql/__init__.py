@@ -18,13 +18,13 @@ from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
 from anonrisk.engines.pushed import count as pushed_count
+from anonrisk.engines.pushed import match as pushed_match
+from anonrisk.engines.pushed import population as pushed_population
 from anonrisk.engines.refused import LIMITS, OTHER_CELLS, WILDCARD, refused
 from anonrisk.engines.sql import (
     contents,
     count,
     keyed,
-    match,
-    population,
     profile,
     rewrite,
     score,
@@ -107,9 +107,9 @@ class SqlEngine:
             case questions.ClassesInRegions():
                 raise refusals.too_many_classes(bounds.MAX_CLASSES, tally.OUT)
             case questions.SumsOfWeights(question, weight):
-                return population.weighted(table, question, weight)
+                return pushed_population.weighted(table, question, weight)
             case questions.IfIndependent(question, fraction):
-                return population.independence(table, question, fraction)
+                return pushed_population.independence(table, question, fraction)
             case KeyedTally():
                 return keyed.counts(table, asked)
             case SketchTally():
@@ -120,9 +120,9 @@ class SqlEngine:
         """Match the classes of a release with those of a population, or of households."""
         match asked:
             case questions.InPopulation(question, against):
-                return match.matched(table, question, against)
+                return pushed_match.matched(table, question, against)
             case questions.InHousehold(question, against):
-                return match.households(table, question, against)
+                return pushed_match.households(table, question, against)
         raise refusals.unknown(asked)
 
     def annotate(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:

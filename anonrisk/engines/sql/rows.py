@@ -98,7 +98,8 @@ def _text(step: Rows, inputs: list[str], dialect: str) -> str:
         case steps.GroupedSets():
             return _sets(step, table, dialect)
         case steps.United():
-            return f"select * from {table} union all select * from {inputs[1]}"
+            below = f"select {_named(step.texts)} from {inputs[1]}"
+            return f"select {', '.join(step.columns)} from {table} union all {below}"
     raise TypeError(type(step))
 
 

@@ -9,10 +9,12 @@ import sqlalchemy as sa
 
 from anonrisk.engines.pushed.records import lost_rows
 from anonrisk.engines.sql import equality
+from anonrisk.engines.sql.database import same_place
 from anonrisk.engines.sql.equality import kind_of_cells
 from anonrisk.engines.sql.rows import statement
 from anonrisk.engines.sql.source import DIALECTS, SqlSource
-from anonrisk.errors import EmptyTableError
+from anonrisk.engines.sql.text import check_logarithms
+from anonrisk.errors import EmptyTableError, UnsupportedFrameError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,6 +49,27 @@ class SqlTable(SqlSource):
         if most is None and found and int(found[0][-1]) != len(found):
             raise lost_rows(int(found[0][-1]), len(found))
         return [dict(zip(rows.columns, row, strict=False)) for row in found]
+
+    def hold(self, roles: Mapping[Name, str]) -> dict[Name, str]:
+        """Say what columns hold; SQLite looks at every cell for it."""
+        kinds = self.kinds(roles)
+        return {
+            name: "nothing" if kind in {"empty", '"NULL"'} else kind_of_cells(kind)
+            for name, kind in kinds.items()
+        }
+
+    def beside(self, other: SqlTable) -> SqlTable:
+        """Take another table of the same database."""
+        if not same_place(self.database, other.database):
+            raise UnsupportedFrameError(
+                "release and population are looked at in one statement: give both as tables of "
+                "the same connection, engine or URL"
+            )
+        return other
+
+    def check_logarithms(self) -> None:
+        """Refuse an SQLite that was built without logarithms."""
+        check_logarithms(self, "ln(")
 
     def n_rows(self) -> int:
         """Count all rows."""

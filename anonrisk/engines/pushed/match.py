@@ -1,0 +1,247 @@
+"""A release matched with a population, class by class, in one statement.
+
+Columns of ours, beside those of `records`: `f` and `size_in` the sizes of a class in the release
+and in the population, `weight` what a record adds to the latter, `home` the household, `step` a
+risk on the grid. What is wrong with the records is summed up on the way and refused then.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.counts import bounds
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.counts.matched import GRID, Attacker, Matched, Presence
+from anonrisk.engines import refusals
+from anonrisk.engines.pushed.numbers import LARGEST, log_of_rest, rising
+from anonrisk.engines.pushed.rows import Cells, any_missing, sum_where
+from anonrisk.errors import TooManyClassesError, UnsupportedColumnError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.question import Against, Question
+    from anonrisk.engines.pushed.rows import PushedTable, Row, Rows
+
+_NUMBERS = ("whole numbers", "floats", "decimals")
+# By which size classes are put together.
+_RELEASE, _POPULATION = 0, 1
+
+
+def matched(table: PushedTable, question: Question, against: Against) -> Matched:
+    """Find the size that each class of the release has in the population."""
+    sides = Sides(table, question, against)
+    rows = sides.fetch(sides.histograms())
+    by_size = [row for row in rows if row["part"] == _POPULATION]
+    sides.refuse(by_size)
+    released = [row for row in rows if row["part"] == _RELEASE and row["released"] is not None]
+    sizes = sides.sizes({int(row["released"]): int(row["classes"]) for row in released}, by_size)
+    found = [row for row in by_size if row["in_population"] is not None]
+    present = sorted((row for row in found if row["classes"]), key=lambda row: row["in_population"])
+    return Matched(
+        sizes,
+        1 / np.array([float(row["in_population"]) for row in present]),
+        np.array([float(row["records"]) for row in present]),
+        min(float(row["smallest"]) for row in present),
+        sum(float(row["total"]) for row in present),
+        sum(float(row["matches"]) for row in present),
+        Presence(
+            min(float(row["lowest"]) for row in found), max(float(row["highest"]) for row in found)
+        ),
+    )
+
+
+def households(table: PushedTable, question: Question, against: Against) -> Attacker:
+    """Give the risk that a record has by any member of its household, in two statements."""
+    sides = Sides(table, question, against)
+    rows = sides.fetch(sides.histograms())
+    by_size = [row for row in rows if row["part"] == _POPULATION]
+    sides.refuse(by_size)
+    sides.sizes({1: 1} if any(row["released"] for row in rows) else {}, by_size)
+    steps = table.fetch_rows(sides.households(), "find the risk of households")
+    lost = sum(int(row["lost"]) for row in steps)
+    if lost and against.household is not None:
+        raise refusals.missing_household(against.household, lost)
+    records = np.array([float(row["records"]) for row in steps])
+    return Attacker(
+        "household",
+        sum(float(row["summed"]) for row in steps) / float(records.sum()),
+        max(float(row["highest"]) for row in steps),
+        np.array([float(row["step"]) / GRID for row in steps]),
+        records,
+    )
+
+
+class Sides:
+    """Release and population under one set of names."""
+
+    def __init__(self, table: PushedTable, question: Question, against: Against) -> None:
+        """Refuse weights that are no numbers, and columns that differ in type."""
+        self.table, self.question, self.against = table, question, against
+        self.qs = [f"q{i}" for i in range(len(question.columns))]
+        self.roles = question.roles()
+        if against.household is not None:
+            self.roles[against.household] = "household"
+        if against.weight is not None:
+            self.roles[against.weight] = "weight"
+        held = table.hold(self.roles)
+        if against.weight is not None and held[against.weight] not in _NUMBERS:
+            raise refusals.not_a_number(against.weight)
+        self.population: PushedTable | None = None
+        if against.population is not None:
+            self.population = table.beside(against.population)
+            self._check_types(held, self.population)
+
+    def _check_types(self, held: dict[Name, str], population: PushedTable) -> None:
+        names = self.question.columns
+        others = population.hold(dict.fromkeys(names, "quasi-identifier of the population"))
+        for name in names:
+            # What holds nothing is like any other.
+            if held[name] != others[name] and "nothing" not in {held[name], others[name]}:
+                raise UnsupportedColumnError(
+                    f"quasi-identifier {name!r} mixes types: {held[name]} in the release, "
+                    f"{others[name]} in the population"
+                )
+
+    @property
+    def _counts(self) -> str:
+        """The condition that a class counts, and is not dropped for a missing quasi-identifier."""
+        return "true" if self.question.missing != "drop" else f"not ({any_missing(self.qs)})"
+
+    @cached_property
+    def records(self) -> Rows:
+        """Every record of both sides, with what it adds to `f` and to `size_in`."""
+        against = self.against
+        names: dict[str, Name] = dict(zip(self.qs, self.question.columns, strict=True))
+        others = dict(names)
+        if against.weight is not None:
+            names["weight"] = against.weight
+        if against.household is not None:
+            names["home"] = against.household
+        released: Rows = Cells.of(self.table, names, self.roles)
+        weight = "cast(1 as double)" if against.population is None else "cast(0 as double)"
+        if against.weight is not None:
+            weight = "cast(weight as double)"
+        home = [] if against.household is None else ["home"]
+        released = released.select(*self.qs, *home, f="1", weight=weight)
+        if self.population is None:
+            return released
+        every = Cells.of(self.population, others, dict.fromkeys(others.values(), "column"))
+        nobody = dict.fromkeys(home, "null")
+        return released.union(every, **nobody, f="0", weight="cast(1 as double)")
+
+    @cached_property
+    def classes(self) -> Rows:
+        """One row per class: its two sizes, and what is wrong with it."""
+        sums = {"f": "sum(f)", "size_in": "sum(weight)"}
+        if self.against.weight is not None:
+            unknown = f"weight is null or abs(weight) > {LARGEST}"
+            sums |= {
+                "low": "min(weight)",
+                "high": "max(weight)",
+                "no_weight": sum_where(unknown, "1"),
+                "small_weight": sum_where(f"not ({unknown}) and weight < 1", "1"),
+            }
+        return self.records.group(*self.qs, **sums)
+
+    @property
+    def marked(self) -> Rows:
+        """The classes, and whether each counts."""
+        return self.classes.select("*", counts=self._counts)
+
+    def wrong(self) -> dict[str, str]:
+        """Count the records with which something is wrong, over some classes."""
+        # Only a population has rows of its own; else its size is a sum of weights.
+        rows = "f" if self.population is None else "f + size_in"
+        sums = {"dropped": sum_where(f"not ({self._counts})", "f")}
+        if self.question.missing == "error":
+            sums |= {f"no_{q}": sum_where(f"{q} is null", rows) for q in self.qs}
+        if self.against.weight is not None:
+            sums |= {name: f"sum({name})" for name in ("no_weight", "small_weight")}
+        if self.population is not None:
+            sums["lost"] = sum_where(f"{self._counts} and f > 0 and size_in = 0", "f")
+            sums["short"] = sum_where(f"{self._counts} and size_in > 0 and f > size_in", "f")
+        return sums
+
+    def fetch(self, rows: Rows) -> list[Row]:
+        """Fetch histograms of classes, as many rows as there are sizes."""
+        found = self.table.fetch_rows(rows, "match the classes", bounds.MAX_CLASSES + 1)
+        if len(found) > bounds.MAX_CLASSES:
+            raise TooManyClassesError(
+                f"the classes have more than {bounds.MAX_CLASSES:,} different sizes and sums of "
+                "weights, too many to bring here; round the weights first"
+            )
+        return found
+
+    def histograms(self) -> Rows:
+        """Plan classes by their size in the release, and again by that in the population."""
+        counts, share = self._counts, "cast(f as double) / size_in"
+        keyed = self.classes.select(
+            "*",
+            released=f"if({counts} and f > 0, f, null)",
+            in_population=f"if({counts} and size_in > 0, size_in, null)",
+        )
+        return keyed.group_sets(
+            [["released"], ["in_population"]],
+            name="part",
+            classes=sum_where(f"f > 0 and {counts}", "1"),
+            records=sum_where(counts, "f"),
+            total="sum(if(f > 0, size_in, 0D))",
+            matches=f"sum(if(f > 0 and size_in > 0, {share}, 0D))",
+            smallest="min(if(f > 0, size_in, null))",
+            lowest=f"min(if(size_in > 0, {share}, null))",
+            highest=f"max(if(size_in > 0, {share}, null))",
+            **self.wrong(),
+        )
+
+    def refuse(self, rows: Sequence[Row]) -> None:
+        """Refuse what the question refuses, and a population that does not fit."""
+        total = {name: sum(int(row[name] or 0) for row in rows) for name in self.wrong()}
+        if self.question.missing == "error":
+            gaps = dict(
+                zip(self.question.columns, (total[f"no_{q}"] for q in self.qs), strict=True)
+            )
+            if any(gaps.values()):
+                raise refusals.missing_values(gaps)
+        if self.against.weight is not None:
+            refusals.check_weights(self.against.weight, total["no_weight"], total["small_weight"])
+        if self.population is not None:
+            refusals.check_population(total["lost"], total["short"])
+
+    def sizes(self, found: dict[int, int], rows: Sequence[Row]) -> ClassCounts:
+        """Make the classes of the release."""
+        sizes = sorted(found)
+        return ClassCounts(
+            sizes,
+            [found[f] for f in sizes],
+            qid=self.question.qid,
+            missing=self.question.missing,
+            n_dropped=sum(int(row["dropped"] or 0) for row in rows),
+        )
+
+    def households(self) -> Rows:
+        """Plan records by the risk of their household, on the grid."""
+        of_class = f"sum(weight) over (partition by {', '.join(self.qs)})"
+        sized = self.records.where(self._counts).select("f", "home", size_in=of_class)
+        # The logarithm of what is certain is no number, so that certainty goes by itself.
+        known = sized.where("f = 1").select("home", share="if(size_in <= 1, 1D, 1D / size_in)")
+        homes = known.select(
+            "home",
+            certain="if(share >= 1, 1, 0)",
+            rest=f"if(share >= 1, 0D, {log_of_rest('if(share >= 1, 0.5D, share)')})",
+        ).group("home", members="count(1)", certain="max(certain)", rest="sum(rest)")
+        risks = homes.select(
+            "home", "members", risk=f"if(certain = 1, 1D, rest * {rising('rest')})"
+        )
+        steps = risks.select("*", step=f"ceil(risk * {GRID} - 1E-6D)")
+        return steps.group(
+            "step",
+            records="sum(members)",
+            highest="max(risk)",
+            summed="sum(risk * members)",
+            lost=sum_where("home is null", "members"),
+        )
