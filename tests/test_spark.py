@@ -61,26 +61,18 @@ def jobs(plain):
 
 
 @pytest.fixture
-def plans(monkeypatch):
+def plans(plain, monkeypatch):
     """The physical plan of everything that the library collects, and how many rows came."""
-    from anonrisk.engines.spark import count
-
     seen = []
-    histograms = count._CountPlan.histograms
+    kind = type(plain.range(1))
+    collect = kind.collect
 
-    def recorded(self):
-        table = histograms(self)
-        collect = table.collect
+    def collected(table):
+        rows = collect(table)
+        seen.append((table._jdf.queryExecution().executedPlan().toString(), len(rows)))
+        return rows
 
-        def collected():
-            rows = collect()
-            seen.append((table._jdf.queryExecution().executedPlan().toString(), len(rows)))
-            return rows
-
-        table.collect = collected
-        return table
-
-    monkeypatch.setattr(count._CountPlan, "histograms", recorded)
+    monkeypatch.setattr(kind, "collect", collected)
     return seen
 
 
