@@ -113,7 +113,8 @@ GATE = Lane("gates, quick tests", LATEST, (*QUICK, *there(OF_GATES)))
 ALL_EXAMPLES = ("--hypothesis-profile", "night")
 # What takes a table of some kind is in the lanes of its engine.
 LATE_OR_PROPERTY = ("-m", "(nightly or hypothesis) and not engine", *ALL_EXAMPLES)
-ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests", *ALL_EXAMPLES)
+EVERY_CASE = ("-m", "engine", "-o", "testpaths=tests")
+ENGINE_TESTS = (*EVERY_CASE, *ALL_EXAMPLES)
 SPARK_TESTS = ("-m", "(engine or spark) and not nightly")
 # Beside the contract, which every kind of table runs whole, a fiftieth by commit and name.
 DRAWN = ("-o", "testpaths=tests", "--share", "0.02")
@@ -131,10 +132,11 @@ LANES = (
 NIGHTLY = (
     Lane("nightly tests, properties", LATEST, (*ALL_OF_THEM, *LATE_OR_PROPERTY)),
     Lane("pandas and Arrow, all cases", LATEST, (*PANDAS, *ENGINE_TESTS)),
-    Lane("Spark, all cases", LATEST, ("--engines", "spark", *ENGINE_TESTS)),
-    Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
+    # Where an example is a job, as many as by day.
+    Lane("Spark, all cases", LATEST, ("--engines", "spark", *EVERY_CASE)),
+    Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *EVERY_CASE)),
     Lane("SQL, all cases", LATEST, ("--engines", "sql,scan", *ENGINE_TESTS)),
-    Lane("oldest versions, all cases", OLDEST, ("--engines", OLD_ENGINES, *ENGINE_TESTS)),
+    Lane("oldest versions, all cases", OLDEST, ("--engines", OLD_ENGINES, *EVERY_CASE)),
     Lane("what pip gives today", NEWEST, (*QUICK, *NOT_GX)),
     Lane("what pip gives today, Spark", NEWEST, ("--engines", "spark", *BY_DAY)),
     *(Lane(f"Python 3.{env.newest_python[1]}", env, (*QUICK, *NOT_GX)) for env in OTHER_PYTHONS),
