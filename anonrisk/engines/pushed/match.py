@@ -58,10 +58,8 @@ def matched(table: PushedTable, question: Question, against: Against) -> Matched
 def households(table: PushedTable, question: Question, against: Against) -> Attacker:
     """Give the risk that a record has by any member of its household, in two statements."""
     sides = Sides(table, question, against)
-    rows = sides.fetch(sides.histograms())
-    by_size = [row for row in rows if row["part"] == _POPULATION]
-    sides.refuse(by_size)
-    sides.sizes({1: 1} if any(row["released"] for row in rows) else {}, by_size)
+    told = sides.marked.group(n_counted=sum_where("counts", "f"), **sides.wrong())
+    sides.check(table.fetch_rows(told, "match the classes"))
     steps = table.fetch_rows(sides.households(), "find the risk of households")
     lost = sum(int(row["lost"]) for row in steps)
     if lost and against.household is not None:
@@ -108,7 +106,7 @@ class Sides:
                 )
 
     @property
-    def _counts(self) -> str:
+    def counts(self) -> str:
         """The condition that a class counts, and is not dropped for a missing quasi-identifier."""
         return "true" if self.question.missing != "drop" else f"not ({any_missing(self.qs)})"
 
@@ -151,35 +149,35 @@ class Sides:
     @property
     def marked(self) -> Rows:
         """The classes, and whether each counts."""
-        return self.classes.select("*", counts=self._counts)
+        return self.classes.select("*", counts=self.counts)
 
     def wrong(self) -> dict[str, str]:
         """Count the records with which something is wrong, over some classes."""
         # Only a population has rows of its own; else its size is a sum of weights.
         rows = "f" if self.population is None else "f + size_in"
-        sums = {"dropped": sum_where(f"not ({self._counts})", "f")}
+        sums = {"dropped": sum_where(f"not ({self.counts})", "f")}
         if self.question.missing == "error":
             sums |= {f"no_{q}": sum_where(f"{q} is null", rows) for q in self.qs}
         if self.against.weight is not None:
             sums |= {name: f"sum({name})" for name in ("no_weight", "small_weight")}
         if self.population is not None:
-            sums["lost"] = sum_where(f"{self._counts} and f > 0 and size_in = 0", "f")
-            sums["short"] = sum_where(f"{self._counts} and size_in > 0 and f > size_in", "f")
+            sums["lost"] = sum_where(f"{self.counts} and f > 0 and size_in = 0", "f")
+            sums["short"] = sum_where(f"{self.counts} and size_in > 0 and f > size_in", "f")
         return sums
 
     def fetch(self, rows: Rows) -> list[Row]:
         """Fetch histograms of classes, as many rows as there are sizes."""
-        found = self.table.fetch_rows(rows, "match the classes", bounds.MAX_CLASSES + 1)
-        if len(found) > bounds.MAX_CLASSES:
+        found = self.table.fetch_rows(rows, "match the classes", bounds.MAX_SIZES + 1)
+        if len(found) > bounds.MAX_SIZES:
             raise TooManyClassesError(
-                f"the classes have more than {bounds.MAX_CLASSES:,} different sizes and sums of "
+                f"the classes have more than {bounds.MAX_SIZES:,} different sizes and sums of "
                 "weights, too many to bring here; round the weights first"
             )
         return found
 
     def histograms(self) -> Rows:
         """Plan classes by their size in the release, and again by that in the population."""
-        counts, share = self._counts, "cast(f as double) / size_in"
+        counts, share = self.counts, "cast(f as double) / size_in"
         keyed = self.classes.select(
             "*",
             released=f"if({counts} and f > 0, f, null)",
@@ -212,6 +210,12 @@ class Sides:
         if self.population is not None:
             refusals.check_population(total["lost"], total["short"])
 
+    def check(self, rows: Sequence[Row]) -> None:
+        """Refuse what is wrong, and where no record counts, of sums over all classes."""
+        self.refuse(rows)
+        found = {1: 1} if any(int(row["n_counted"] or 0) for row in rows) else {}
+        self.sizes(found, rows)
+
     def sizes(self, found: dict[int, int], rows: Sequence[Row]) -> ClassCounts:
         """Make the classes of the release."""
         sizes = sorted(found)
@@ -226,7 +230,7 @@ class Sides:
     def households(self) -> Rows:
         """Plan records by the risk of their household, on the grid."""
         of_class = f"sum(weight) over (partition by {', '.join(self.qs)})"
-        sized = self.records.where(self._counts).select("f", "home", size_in=of_class)
+        sized = self.records.where(self.counts).select("f", "home", size_in=of_class)
         # The logarithm of what is certain is no number, so that certainty goes by itself.
         known = sized.where("f = 1").select("home", share="if(size_in <= 1, 1D, 1D / size_in)")
         homes = known.select(
