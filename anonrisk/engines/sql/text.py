@@ -1,4 +1,4 @@
-"""Formulas are written in Spark's dialect; here they become the text of a database."""
+"""Plans and formulas are in Spark's dialect; here they become the text of a database."""
 
 from __future__ import annotations
 
@@ -64,8 +64,7 @@ def _sqlglot() -> Any:
 
 def _without_sqlglot() -> UnsupportedFrameError:
     return UnsupportedFrameError(
-        f"queries and scores of a database need SQLGlot {_OLDEST} or newer: "
-        "pip install 'anonrisk[sql]'"
+        f"a database is asked by way of SQLGlot {_OLDEST} or newer: pip install 'anonrisk[sql]'"
     )
 
 
