@@ -218,8 +218,10 @@ def agrees(case: Case, table, rows: list[dict], excused) -> bool:
         warnings.simplefilter("ignore")
         try:
             found = answered(case, table)
-        except AnonRiskError as error:
-            if excused(error) or not has_answer(case, rows):
+        except Exception as error:
+            # A lazy table of Spark has no other time to refuse than when it is computed.
+            ours = isinstance(error, AnonRiskError) or "] anonrisk: " in str(error)
+            if ours and (excused(error) or not has_answer(case, rows)):
                 return False
             raise
     right = expected(case, [{name: one_value(row[name]) for name in row} for row in rows])
