@@ -13,6 +13,8 @@ from people import PEOPLE, size_column
 from tables import columns_of, rows_of, to_rows, without_rows
 
 from anonrisk import errors
+from anonrisk.counts.question import ByGroup, Question
+from anonrisk.engines import engine_for
 
 pytestmark = pytest.mark.contract
 
@@ -214,3 +216,21 @@ def test_what_no_verb_knows_is_refused():
     for verb in ("count", "tally", "match", "annotate"):
         with pytest.raises(errors.EngineError):
             getattr(engine_for(table), verb)(table, Asks())
+
+
+@pytest.mark.contract
+def test_groups_of_bytes(frame):
+    """On Spark they are no key of a dict as they come."""
+    table = frame({"zip": ["a", "a", "b"], "of": [b"x", b"x", b"y"]})
+    groups = engine_for(table).count(table, ByGroup(Question((("zip",),)), "of"))[0]
+    assert [(bytes(group.label), group.sizes.k) for group in groups] == [(b"x", 2), (b"y", 1)]
+
+
+@pytest.mark.contract
+def test_many_columns_in_several_sets(frame):
+    """PostgreSQL tells apart the sets of 31 columns at most in one grouping."""
+    cells = {f"c{i}": ["a", "a", "b"] for i in range(33)}
+    table = frame(cells)
+    sets = (tuple(cells)[:17], tuple(cells)[17:], ("c0",))
+    found = engine_for(table).count(table, Question(sets))
+    assert [(sizes.k, sizes.n_records) for sizes in found] == [(1, 3)] * 3

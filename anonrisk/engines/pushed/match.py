@@ -56,7 +56,8 @@ def matched(table: PushedTable, question: Question, against: Against) -> Matched
 
 
 def households(table: PushedTable, question: Question, against: Against) -> Attacker:
-    """Give the risk that a record has by any member of its household, in two statements."""
+    """Compute the risk that a record has by any member of its household, in two statements."""
+    table.check_logarithms()
     sides = Sides(table, question, against)
     told = sides.marked.group(n_counted=sum_where("counts", "f"), **sides.wrong())
     sides.check(table.fetch_rows(told, "match the classes"))

@@ -44,7 +44,7 @@ class SparkTable:
         with guarded(doing):
             made = _Made().of(rows)
             found = (made if most is None else made.limit(most)).collect()
-        return [row.asDict() for row in found]
+        return [{name: label_of(cell) for name, cell in row.asDict().items()} for row in found]
 
     def hold(self, roles: Mapping[Name, str]) -> dict[Name, str]:
         """Say what columns hold, by their types."""
@@ -69,7 +69,7 @@ class SparkTable:
 
     def group_labels(self, _: Name, labels: Sequence[Any]) -> list[Any]:
         """Return the values of a column as Python knows them."""
-        return list(map(label_of, labels))
+        return list(labels)
 
 
 def label_of(cell: Any) -> Any:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Beside the user's tables, so that none of those is likely to have this name.
 _NAME = "anonrisk_step"
+# Columns that PostgreSQL's grouping() takes, which says of which set a row is.
+_MOST_GROUPED = 31
 
 
 def statement(rows: Rows, dialect: str, *, counted: bool) -> Any:
@@ -117,7 +119,7 @@ def _grouped(keys: Any, sums: str, table: str) -> str:
 def _sets(step: steps.GroupedSets, table: str, dialect: str) -> str:
     """Write one grouping for all sets, or one for each where the database has no such thing."""
     every, sums = step.of_sets, _named(step.sums)
-    if dialect == "sqlite":
+    if dialect == "sqlite" or len(every) > _MOST_GROUPED:
         each = []
         for w, one in enumerate(step.sets):
             cells = (name if name in one else f"null as {name}" for name in every)
