@@ -35,8 +35,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # What is broken: where numbers and verdicts come from, not texts or pictures.
 TARGETS = (
     *("measures/*.py", "policy/*.py", "policy/budgets/*.py", "engines/numpy/*.py"),
-    *("engines/sql/{count,match,ranks,score,sets,tally}.py",),
-    *("engines/spark/{count,match,score,sensitive,sets,tally}.py",),
+    *("engines/pushed/*.py", "engines/sql/{count,ranks,rows,score,sets,tally}.py"),
+    *("engines/spark/{count,population,rows,score,sensitive,sets,tally}.py",),
     *("predict/{another_group,degree,density_limit,distribution,group,independent,kl,law}.py",),
     *("predict/{moments,pairs,sample_risk,stirling,subgroup,zipf}.py", "predict/population/*.py"),
     *("planning/{budget,class_rules,goal,goals,guarantee,lattice,mondrian}.py",),
@@ -326,7 +326,7 @@ class Copy:
     def lanes(self, mutant: Mutant, tests: list[str]):
         """Yield the lanes after the quick one, with the files that know the module."""
         on_engine = [f"tests/test_{word}.py" for word in OF_ENGINES]
-        if mutant.path.startswith("engines/sql"):
+        if mutant.path.startswith(("engines/sql", "engines/pushed")):
             yield "sql", SQL, on_engine
         elif mutant.path.startswith("engines/spark"):
             yield "spark", SPARK, on_engine

@@ -256,3 +256,21 @@ def test_texts_that_some_engines_take_for_one_do_not_exclude_each_other(one, oth
         assert not disjoint(one, other)
     else:
         assert not disjoint(column == one, column == other)
+
+
+@pytest.mark.parametrize(
+    ("rows", "wrong"),
+    [
+        (RowCoverage(), False),
+        (RowCoverage(3, None), True),
+        (RowCoverage(None, 3), True),
+        (RowCoverage(None, None, (SetAside(1, "no zip"),)), True),
+        (RowCoverage(3, 3), False),
+        (RowCoverage(3, 2), True),
+        (RowCoverage(3, 2, (SetAside(1, "no zip"),)), False),
+        (RowCoverage(3, 4), True),
+        (RowCoverage(3, -1, (SetAside(4, "no zip"),)), True),
+    ],
+)
+def test_rows_that_cannot_be_of_one_table_contradict_themselves(rows, wrong):
+    assert rows.contradicts_itself is wrong

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import sys
@@ -397,6 +398,13 @@ def test_a_mutant_that_nobody_notices_is_told_and_a_known_one_excused():
     assert not mutants.summary(made[-2:], {})[1]
     assert text.endswith("1 more change nothing, 1 are undecided")
     assert not mutants.summary([], {})[1]
+
+
+def test_what_is_broken_and_what_is_excused_is_in_the_library():
+    known = {mutant.key for mutant in mutants.all_mutants()}
+    assert json.loads(mutants.EQUIVALENT.read_text(encoding="utf-8")).keys() <= known
+    for pattern in (one for several in mutants.TARGETS for one in mutants.braces(several)):
+        assert [*(mutants.ROOT / "anonrisk").glob(pattern)], pattern
 
 
 def test_pytest_knows_the_options_of_every_lane(pytestconfig):

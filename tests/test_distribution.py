@@ -48,6 +48,12 @@ def test_a_product_brackets_what_binning_does(monkeypatch):
     assert "putting near probabilities together" in repr(found)
 
 
+def test_a_distribution_says_how_different_its_probabilities_are():
+    said = [repr(Distribution.from_probabilities(p)) for p in ([0.5, 0.5], [0.3, 0.7])]
+    assert "2 values, equally likely" in said[0]
+    assert "2 values, 2 of them with different probabilities" in said[1]
+
+
 def test_zipf_and_densities():
     zipf = Distribution.zipf(50_000, 0.9)
     assert zipf.n_values == 50_000

@@ -422,6 +422,9 @@ def test_a_table_of_counts_warns(frame):
     assert doubts_of(verdict)["count", "counts"].severity == "warn"
     twice = frame({"sex": ["f", "m"] * 20, "age": [30, 40] * 20, "count": [1, 2, 3, 4] * 10})
     assert not doubts_of(Policy(quasi=["sex", "age"], insensitive="count", k=1).check(twice))
+    # A number of its own for every row is nothing that a table of counts is broken down by.
+    table = frame({"sex": ["f", "m"] * 20, "case": [*range(40)], "count": [1, 2, 3, 4] * 10})
+    assert not doubts_of(Policy(quasi="sex", insensitive=["case", "count"], k=1).check(table))
 
 
 def test_keys_inside_cells_warn(frame):

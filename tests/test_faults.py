@@ -494,6 +494,18 @@ def test_a_score_that_is_no_number_passes_no_gate(name, tmp_path, monkeypatch):
     assert any(had)
 
 
+def test_a_batch_that_cannot_say_whether_it_has_rows_passes_no_gate(tmp_path, monkeypatch):
+    gate = by_suite(tmp_path)
+    assert gate()
+    schema = type(PandasEngine().schema(TABLE))
+
+    def refuse(_):
+        raise MemoryError
+
+    monkeypatch.setattr(schema, "has_rows", refuse)
+    assert not Fault().passes(gate)
+
+
 # ---- a document of a later version --------------------------------------------------------------
 
 

@@ -56,11 +56,10 @@ def ordered(profiles: ValueCounts) -> Shares:
     high = np.append(low[1:], 0)
     # The last rank of all has P = Q = 1 and adds nothing.
     high[last] = n_values - 1
-    split = np.clip(np.searchsorted(Q, P, side="right"), low, np.maximum(high, low))
+    split = np.clip(np.searchsorted(Q, P, side="right"), low, high)
     below = P * (split - low) - (prefix[split] - prefix[low])
     above = (prefix[high] - prefix[split]) - P * (high - split)
-    moved = np.where(high > low, below + above, 0.0)
-    distance = (profiles.sum(moved) + prefix[low[first]]) / (n_values - 1)
+    distance = (profiles.sum(below + above) + prefix[low[first]]) / (n_values - 1)
     return np.where(distance < n_values * _EPS, 0.0, distance)
 
 

@@ -298,9 +298,7 @@ class _Values:
             else:
                 _add(passes, budget.measure, *settled)
         for about, score in self._every(name) if self.every_score else ():
-            # What a budget could not be asked is not answered by a score that nobody asked for.
-            if (name, score.name) not in found.worst:
-                _add(passes, score.name, about, score)
+            _add(passes, score.name, about, score)
         for about, scores in _merged(passes):
             self._run(about, scores, found)
 
