@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.accessor import FUNCTIONS
 from anonrisk.api.assess import MEANINGS
-from anonrisk.counts.question import Question, Score
+from anonrisk.counts.question import Question, Score, Sensitive
 from anonrisk.measures.formula import Placeholders
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.policy.budgets import BUDGETS
@@ -220,17 +220,15 @@ def formulas_sql() -> str:
 
     Who changes one reads the difference: the tests cannot run every dialect everywhere.
     """
-    from anonrisk.engines.sql import steps
     from anonrisk.engines.sql.table import DIALECTS
     from anonrisk.engines.sql.text import written as in_dialect
 
-    words = Placeholders("q0, q1", "persons", n_values=5, n_levels=3)
+    words = Placeholders("q0, q1", "persons", n_levels=3)
     found = {}
     for name, formula in FORMULAS.items():
         c = 1.5 if formula.takes_c else None
-        spark = ", ".join(
-            words.text(text, c) for text in (*formula.windows, f"{formula.sql} as score")
-        )
+        texts = {**formula.windows, "score": formula.sql}
+        spark = ", ".join(f"{words.text(text, c)} as {made}" for made, text in texts.items())
         found[name] = {"spark": spark} | {
             dialect: in_dialect(f"select {spark}", dialect).removeprefix("SELECT ")
             for dialect in DIALECTS
@@ -241,18 +239,28 @@ def formulas_sql() -> str:
         if name not in {"ordered", "hierarchical"}
     ]
     for dialect in DIALECTS:
-        joined = dialect in steps.JOINED
-        whole = {
-            "steps of all other scores": steps.by_values(["q0", "q1"], by_value, joined=joined),
-            "steps of an ordered distance": steps.by_values(
-                ["q0"], [Score("ordered")], joined=joined
-            ),
-            "steps of a hierarchical distance": steps.in_hierarchy(["q0"], 2),
-        }
-        for name, query in whole.items():
-            found.setdefault(name, {})[dialect] = in_dialect(query, dialect)
+        for name, scores in {"all other scores": by_value, "ordered": [Score("ordered")]}.items():
+            found.setdefault(f"steps of {name}", {})[dialect] = scores_sql(scores, dialect)
         found.setdefault("whole persons", {})[dialect] = whole_persons_sql(dialect)
     return json.dumps(found, indent=1) + "\n"
+
+
+def scores_sql(scores: list[Score], dialect: str) -> str:
+    """Give the statement of some scores, of a table whose cells are under our names already."""
+    from anonrisk.engines.pushed.records import CountedRecords
+    from anonrisk.engines.pushed.rows import Named
+    from anonrisk.engines.pushed.score import split_by_sorting, worst_of_sizes
+    from anonrisk.engines.pushed.values import ClassValues
+    from anonrisk.engines.sql.rows import text
+
+    table: Any = SimpleNamespace(
+        typed_by_cell=dialect == "sqlite", sorts_by_hash=False, split_shares=split_by_sorting
+    )
+    sensitive = Sensitive("cost", ordered=scores[0].name == "ordered")
+    question = Question((("zip", "age"),), missing="drop")
+    rows = Named(("q0", "q1", "s"), "r")
+    records = CountedRecords(table, question, sensitive=sensitive, given=rows)
+    return text(worst_of_sizes(ClassValues(records, sensitive), scores), dialect)
 
 
 def whole_persons_sql(dialect: str) -> str:

@@ -240,15 +240,15 @@ def test_a_table_of_the_name_of_one_of_ours_is_another(connection):
 
 
 def test_classes_without_a_score_are_noticed(connection, monkeypatch):
-    from anonrisk.engines.sql import score
+    from anonrisk.engines.sql import rows
 
     table = in_database(connection, {"q": list("aabb"), "s": list("xyxx")})
-    real = score.written
+    real = rows.written
 
     def some(query, dialect):
         return real(query.replace("max(c) / sum(persons)", "max(nullif(c, 2))"), dialect)
 
-    monkeypatch.setattr(score, "written", some)
+    monkeypatch.setattr(rows, "written", some)
     with pytest.raises(EngineError, match="no 'alpha' score of some classes"):
         anonrisk.alpha(table, "q", "s")
 

@@ -348,27 +348,11 @@ def test_the_executors_need_nothing_of_ours(big, plans):
     assert not re.search("Python|Arrow|UDF", sized)
 
 
-@pytest.fixture
-def scored(monkeypatch):
-    """The plans of the queries that scored classes."""
-    from anonrisk.engines.spark import score
-
-    seen, worst = [], score._worst
-
-    def recorded(*arguments):
-        table = worst(*arguments)
-        seen.append(table._jdf.queryExecution().executedPlan().toString())
-        return table
-
-    monkeypatch.setattr(score, "_worst", recorded)
-    return seen
-
-
-def test_k_l_and_equal_t_are_one_job_over_one_scan(big, jobs, scored):
+def test_k_l_and_equal_t_are_one_job_over_one_scan(big, jobs, plans):
     measures = ["k", "ldiv", "entropy_ldiv", "recursive_ldiv", "tcloseness"]
     # A broadcast is a job of its own to the listener, but no action of ours.
     assert jobs(lambda: big.anon.assess("a", "b", measures, c=2)) <= 2
-    (plan,) = scored
+    ((plan, _),) = plans
     assert plan.count("Range (") == 1
     by_data = [keys for keys in shuffles(plan) if "q0" in keys]
     assert len(by_data) == 2
@@ -377,13 +361,15 @@ def test_k_l_and_equal_t_are_one_job_over_one_scan(big, jobs, scored):
 
 
 @pytest.mark.parametrize("measure", ["ordered", "hierarchical"])
-def test_closeness_counts_the_pairs_once(big, scored, measure):
+def test_closeness_counts_the_pairs_once(big, plans, measure):
     if measure == "ordered":
         anonrisk.tcloseness(big.select("a", f.length("b").cast("double").alias("s")), "a", "s")
     else:
         values = [row["b"] for row in big.select("b").distinct().collect()]
+        plans.clear()
         anonrisk.tcloseness(big, "a", "b", hierarchy={"all": {"these": values}})
-    (plan,) = scored
+    plan, _ = plans[-1]
+    assert len(plans) == (2 if measure == "ordered" else 1), "an order is a look at the values"
     assert plan.count("Range (") == 1
     assert sum("s#" in keys for keys in shuffles(plan) if "q0" in keys) == 1
 
@@ -436,8 +422,8 @@ def test_no_number_of_classes_is_refused(plain):
 def test_every_class_is_scored_as_the_definitions_say(spark, unit, missing):
     """Not only the worst: the scores of all classes of a random table."""
     from anonrisk.counts.question import Question, Score, Sensitive
-    from anonrisk.engines.spark.score import scored_classes
-    from anonrisk.engines.spark.sensitive import Pairs
+    from anonrisk.engines.pushed.score import class_values, scored_classes
+    from anonrisk.engines.spark.rows import SparkTable, frame_of
 
     random = Random(1)
     cells = {
@@ -454,10 +440,11 @@ def test_every_class_is_scored_as_the_definitions_say(spark, unit, missing):
     sensitive = Sensitive("cost", missing, ordered=True)
     names = ["distinct", "entropy", "alpha", "equal", "ordered", "beta", "delta"]
     asked = [Score("recursive", 1.5), *map(Score, names)]
-    pairs = Pairs(spark_table(spark, cells), question, sensitive)
+    table = SparkTable(spark_table(spark, cells))
+    about = class_values(table, question, sensitive, asked)
     scored = {
         oracle.key(row, ["q0", "q1"]): [row["n"], *(row[f"x{i}"] for i in range(len(asked)))]
-        for row in (row.asDict() for row in pairs.kept(scored_classes(pairs, asked)).collect())
+        for row in frame_of(about.kept(scored_classes(about, asked))).collect()
     }
     whole = oracle.shares(oracle.value_counts(kept, "cost", unit))
     order = oracle.ordered_cost(kept, "cost")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts.question import TOLERANCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -24,8 +24,9 @@ class Formula:
 
     The SQL is Spark's dialect, over one row per class and value: `c` how often the class has the
     value, `total` the sum of those, `t` and `t_all` the same of the table, `share` = t / t_all, `r`
-    the rank of an ordered value. What stands in braces is filled in by `Placeholders`. There is
-    no `least` and no `greatest`: SQLGlot before 30 writes ``a`` for ``least(a, b)`` in SQLite.
+    the rank of an ordered value, `last_r` that of the last. What stands in braces is filled in by
+    `Placeholders`. There is no `least` and no `greatest`: SQLGlot before 30 writes ``a`` for
+    ``least(a, b)`` in SQLite.
 
     Attributes
     ----------
@@ -43,7 +44,7 @@ class Formula:
         Whether the smallest is the worst, as for diversity, or the largest, as for distance.
     whole : bool
         Whether it is a whole number.
-    windows : tuple of str
+    windows : mapping of str to str
         Columns that it needs on each row before.
     order : str
         The column by which the windows sort a class.
@@ -58,7 +59,7 @@ class Formula:
     meaning: str = ""
     least: bool = False
     whole: bool = False
-    windows: tuple[str, ...] = ()
+    windows: Mapping[str, str] = field(default_factory=dict, hash=False)
     order: str = ""
     compared: bool = False
 
@@ -106,16 +107,12 @@ class Placeholders:
         The columns that make a class.
     persons : str
         The column whose sum is the size of a class: without a unit it is `c`.
-    n_values : int or None
-        How many ordered values the table has; None where the rows say it themselves, by the rank
-        of the last one, `last_r`.
     n_levels : int
         How many levels a hierarchy has.
     """
 
     of_class: str
     persons: str
-    n_values: int | None = 0
     n_levels: int = 1
 
     def text(self, written: str, c: float | None = None) -> str:
@@ -123,14 +120,6 @@ class Placeholders:
         return written.format(
             of_class=self.of_class,
             persons=self.persons,
-            **self._of_values(),
             n_levels=self.n_levels,
             constant=None if c is None else float(c),
         )
-
-    def _of_values(self) -> dict[str, str]:
-        if self.n_values is None:
-            steps = "if(max(last_r) > 0, cast(max(last_r) as double), 1D)"
-            return {"last": "last_r", "steps": steps, "n_values": "(max(last_r) + 1)"}
-        last = max(self.n_values - 1, 0)
-        return {"last": f"{last}", "steps": f"{max(last, 1)}D", "n_values": f"{self.n_values}"}

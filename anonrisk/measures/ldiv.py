@@ -75,9 +75,9 @@ RECURSIVE = Formula(
     least=True,
     whole=True,
     # From the smallest count up, the running sum is the tail r_l + … + r_m.
-    windows=(
-        f"sum(c) over (partition by {{of_class}} order by c {UP_TO}) as tail",
-        f"max(c) over (partition by {{of_class}} order by c {ALL}) as most",
-    ),
+    windows={
+        "tail": f"sum(c) over (partition by {{of_class}} order by c {UP_TO})",
+        "most": f"max(c) over (partition by {{of_class}} order by c {ALL})",
+    },
     order="c",
 )

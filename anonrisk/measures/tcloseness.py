@@ -73,17 +73,17 @@ MOVED = (
     "if(high > r, reached * (split - r) - (sum_split - sum_r) "
     "+ ((sum_high - sum_split) - reached * (high - split)), 0D) + if(running = c, sum_r, 0D)"
 )
-_DISTANCE = "sum(moved) / {steps}"
+_DISTANCE = "sum(moved) / if(max(last_r) > 0, cast(max(last_r) as double), 1D)"
 ORDERED = Formula(
     "ordered",
     ordered,
-    f"if({_DISTANCE} < {{n_values}} * {_EPS!r}D, 0D, {_DISTANCE})",
+    f"if({_DISTANCE} < (max(last_r) + 1) * {_EPS!r}D, 0D, {_DISTANCE})",
     "tcloseness",
     _MEANING,
-    windows=(
-        f"sum(c) over (partition by {{of_class}} order by r {UP_TO}) as running",
-        "lead(r, 1, {last}) over (partition by {of_class} order by r) as high",
-    ),
+    windows={
+        "running": f"sum(c) over (partition by {{of_class}} order by r {UP_TO})",
+        "high": "lead(r, 1, last_r) over (partition by {of_class} order by r)",
+    },
     order="r",
     compared=True,
 )

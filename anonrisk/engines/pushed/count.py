@@ -15,7 +15,7 @@ from anonrisk.counts import bounds
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.question import Group
 from anonrisk.engines import refusals
-from anonrisk.engines.pushed.records import CountedRecords, again
+from anonrisk.engines.pushed.records import CountedRecords, again, none_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,7 +54,7 @@ def whole_persons(table: PushedTable, question: Question) -> ClassCounts:
 
 
 @dataclass
-class _Histogram:
+class Histogram:
     """One histogram as its rows arrive."""
 
     classes: dict[int, int] = field(default_factory=lambda: defaultdict(int))
@@ -63,6 +63,7 @@ class _Histogram:
     n_dropped: int = 0
 
     def add(self, row: Row) -> None:
+        """Take one more row."""
         n_rows = int(row["n_rows"])
         if row.get("d"):
             self.n_dropped += n_rows
@@ -75,6 +76,7 @@ class _Histogram:
         self.persons[n] += int(row["persons"])
 
     def class_sizes(self, question: Question, qid: Qid) -> ClassCounts:
+        """Return what has arrived."""
         sizes = sorted(self.classes)
         return ClassCounts(
             sizes,
@@ -88,13 +90,14 @@ class _Histogram:
         )
 
     def group(self, label: Any, question: Question, qid: Qid) -> Group:
+        """Return what has arrived of one group."""
         sizes = self.class_sizes(question, qid) if self.classes else None
         return Group(label, sizes, self.n_dropped)
 
 
 def _counted(
     records: CountedRecords, plan: Callable[[CountedRecords], Rows]
-) -> dict[tuple[int, Any], _Histogram]:
+) -> dict[tuple[int, Any], Histogram]:
     """Run the one statement, refuse what the question refuses, sort by histogram."""
     counted = plan(records)
     if records.by is not None:
@@ -105,7 +108,7 @@ def _counted(
     if records.by is not None and rows:
         refusals.check_groups(records.by, max(int(row["group_number"]) for row in rows))
     records.refuse(rows)
-    found: dict[tuple[int, Any], _Histogram] = defaultdict(_Histogram)
+    found: dict[tuple[int, Any], Histogram] = defaultdict(Histogram)
     for row in rows:
         found[int(row.get("w", 0)), row.get("g")].add(row)
     return found
@@ -126,12 +129,17 @@ def _of_persons(records: CountedRecords) -> Rows:
     sized = pairs.select("*", n=f"count(1) over (partition by {', '.join(keys)})")
     told = records.told("pair_rows")
     classes = sized.group(*about, "n", members="count(1)", persons="0", **told)
-    # The condition always holds. But where nobody asks for the rows, Spark's optimiser would leave
-    # them out, and scan the table again instead of reading what it has shuffled for the classes.
-    smallest = sized.where("pair_rows > 0").group(*about, "u", n="min(n)")
-    persons = smallest.group(*about, "n", members="0", persons="count(1)")
-    nothing = {name: "null" if name.startswith(("first_", "last_")) else "0" for name in told}
-    return classes.union(persons, **nothing)
+    return classes.union(smallest_classes(sized, records), **none_of(told))
+
+
+def smallest_classes(sized: Rows, records: CountedRecords) -> Rows:
+    """Plan the number of persons by the smallest of their classes, of classes with their persons.
+
+    The condition always holds. But where nobody asks for the rows, Spark's optimiser would leave
+    them out, and scan the table again instead of reading what it has shuffled for the classes.
+    """
+    smallest = sized.where("pair_rows > 0").group(*records.about, "u", n="min(n)")
+    return smallest.group(*records.about, "n", members="0", persons="count(1)")
 
 
 def kinds_of_persons(records: CountedRecords) -> Rows:

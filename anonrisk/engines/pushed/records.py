@@ -1,9 +1,9 @@
 """The records that a question is about, under names of ours, and what is told of them on the way.
 
-Columns of ours: `q0`, `q1`, … the quasi-identifying columns, `u` the person, `g` the group, `w` the
-number of the quasi-identifier asked about, `d` whether the record is dropped. How many rows miss
-what, and where every cell has a type of its own those types, come out of the statement that counts:
-a look of its own would be a scan.
+Columns of ours: `q0`, `q1`, … the quasi-identifying columns, `s` the sensitive value, `u` the
+person, `g` the group, `w` the number of the quasi-identifier asked about, `d` whether the record is
+dropped. How many rows miss what, and where every cell has a type of its own those types, come out
+of the statement that counts: a look of its own would be a scan.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from anonrisk.engines.pushed.rows import Cells, any_missing, sum_where
 from anonrisk.errors import EmptyTableError, EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.question import Question
+    from anonrisk.counts.question import Question, Sensitive
     from anonrisk.engines.pushed.rows import PushedTable, Row, Rows
 
 
@@ -31,6 +31,7 @@ class CountedRecords:
     table: PushedTable
     question: Question
     by: Name | None = None
+    sensitive: Sensitive | None = None
     # Where somebody else makes the records under names of ours.
     given: Rows | None = None
 
@@ -38,6 +39,8 @@ class CountedRecords:
     def names(self) -> dict[str, Name]:
         """Our name of each column, and its own."""
         names: dict[str, Name] = {f"q{i}": name for i, name in enumerate(self.question.columns)}
+        if self.sensitive is not None:
+            names["s"] = self.sensitive.column
         if self.question.unit is not None:
             names["u"] = self.question.unit
         if self.by is not None:
@@ -47,7 +50,10 @@ class CountedRecords:
     @property
     def roles(self) -> dict[Name, str]:
         """Every column that is needed, with the role it has in messages."""
-        return self.question.roles({} if self.by is None else {self.by: "grouping column"})
+        more = {} if self.by is None else {self.by: "grouping column"}
+        if self.sensitive is not None:
+            more[self.sensitive.column] = "sensitive column"
+        return self.question.roles(more)
 
     @property
     def qs(self) -> list[str]:
@@ -67,8 +73,14 @@ class CountedRecords:
     @property
     def about(self) -> list[str]:
         """What classes are counted apart by, beside their cells."""
-        several, drops = len(self.sets) > 1, self.question.missing == "drop"
-        return ["w"] * several + ["g"] * (self.by is not None) + ["d"] * drops
+        several = len(self.sets) > 1
+        return ["w"] * several + ["g"] * (self.by is not None) + ["d"] * bool(self._needed)
+
+    @property
+    def _needed(self) -> list[str]:
+        """The columns without which a record is dropped."""
+        no_value = self.sensitive is not None and self.sensitive.missing == "drop"
+        return (self.qs if self.question.missing == "drop" else []) + ["s"] * no_value
 
     @property
     def rows(self) -> Rows:
@@ -78,7 +90,7 @@ class CountedRecords:
     def grouped(self, *keys: str, **sums: str) -> Rows:
         """Group by class, and perhaps more, for each quasi-identifier; mark what is dropped."""
         keys = (*(["g"] if self.by is not None else []), *keys)
-        dropped = any_missing(self.qs)
+        dropped = any_missing(self._needed)
         if len(self.sets) == 1:
             made = self.rows.group(*keys, *self.qs, **sums)
         else:
@@ -87,18 +99,25 @@ class CountedRecords:
             dropped = " or ".join(each)
         return made.select("*", d=dropped) if "d" in self.about else made
 
-    def told(self, weight: str) -> dict[str, str]:
-        """Sum up what may be refused, over rows each of which stands for many."""
+    def told(self, weight: str, names: Iterable[str] | None = None) -> dict[str, str]:
+        """Sum up what may be refused, over rows each of which stands for many.
+
+        Of all columns, or of those by their names of ours.
+        """
         asked = {"n_rows": f"sum({weight})"}
-        if self.question.missing == "error":
-            asked |= {f"no_{q}": sum_where(f"{q} is null", weight) for q in self.qs}
-        if self.question.unit is not None:
-            asked["no_u"] = sum_where("u is null", weight)
-        if self.table.typed_by_cell:
-            for name in self.names:
+        for name in self.names if names is None else names:
+            if self._refuses(name):
+                asked[f"no_{name}"] = sum_where(f"{name} is null", weight)
+            if self.table.typed_by_cell:
                 kind = f"nullif(typeof({name}), 'null')"
                 asked |= {f"first_{name}": f"min({kind})", f"last_{name}": f"max({kind})"}
         return asked
+
+    def _refuses(self, name: str) -> bool:
+        """Return whether a missing value of a column is refused."""
+        if name == "s" and self.sensitive is not None:
+            return self.sensitive.missing == "error"
+        return name == "u" or (name in self.qs and self.question.missing == "error")
 
     def refuse(self, rows: Sequence[Row]) -> None:
         """Refuse what was told of the records."""
@@ -121,6 +140,11 @@ class CountedRecords:
             }
             if any(gaps.values()):
                 raise refusals.missing_values(gaps)
+        if self.sensitive is not None and self._refuses("s"):
+            # Dropped rows may have no value either, which is no fault of theirs.
+            lost = sum(int(row["no_s"]) for row in rows if not row.get("d"))
+            if lost:
+                raise refusals.missing_sensitive(self.sensitive.column, lost)
 
     def _no_rows(self) -> Exception:
         """Tell a table without rows from a driver that has lost them."""
@@ -130,10 +154,19 @@ class CountedRecords:
         return EmptyTableError("the table has no records; there is nothing to measure")
 
 
-def again(sums: dict[str, str]) -> dict[str, str]:
-    """Sum up once more what `CountedRecords.told` has summed up."""
-    ends = {"first": "min", "last": "max"}
-    return {name: f"{ends.get(name.partition('_')[0], 'sum')}({name})" for name in sums}
+# How what is told of records is put together, by the beginning of its name; all else is added up.
+_ENDS = {"first": "min", "last": "max", "of": "max"}
+
+
+def again(sums: Mapping[str, str], of: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Sum up once more what `CountedRecords.told` has summed up, or texts made of it."""
+    texts = of or {name: name for name in sums}
+    return {name: f"{_ENDS.get(name.partition('_')[0], 'sum')}({texts[name]})" for name in sums}
+
+
+def none_of(sums: Iterable[str]) -> dict[str, str]:
+    """Write what `CountedRecords.told` says of no record."""
+    return {name: "null" if name.partition("_")[0] in _ENDS else "0" for name in sums}
 
 
 def sum_of(rows: Sequence[Row], name: str, w: int) -> int:

@@ -25,6 +25,10 @@ class PushedTable(Protocol):
     def typed_by_cell(self) -> bool:
         """Whether each cell has a type of its own, which is known once all were looked at."""
 
+    @property
+    def sorts_by_hash(self) -> bool:
+        """Whether windows over classes sort faster by a hash of their columns."""
+
     def check_types(self, roles: Mapping[Name, str], ends: Mapping[Name, tuple[Any, Any]]) -> None:
         """Refuse columns by the first and the last type, in the alphabet, of their cells."""
 
@@ -45,6 +49,9 @@ class PushedTable(Protocol):
 
     def n_rows(self) -> int:
         """Count all rows."""
+
+    def split_shares(self, rows: Rows, values: Rows, column: Name) -> Rows:
+        """Add `split`, `sum_r`, `sum_high` and `sum_split` of an ordered distance to pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +98,23 @@ class Rows:
     def gather(self, *keys: str, entry: Sequence[str], name: str, **sums: str) -> Rows:
         """Group, with all entries of a group as one value, equal where the entries are."""
         return Gathered((*keys, name, *sums), self, keys, tuple(entry), name, sums)
+
+    def list_pairs(self, *keys: str, entry: tuple[str, str], name: str, **sums: str) -> Rows:
+        """Group, with the pairs of whole numbers of a group as one text, in order: 0:3,2:1."""
+        return Listed((*keys, name, *sums), self, keys, entry, name, sums)
+
+    def arrange(self, *keys: str) -> Rows:
+        """Bring rows that are equal in some columns together; without keys all, which are few."""
+        return Arranged(self.columns, self, keys)
+
+    def total(self, name: str, text: str, keys: Sequence[str], order: str = "") -> Rows:
+        """Add a sum over the rows that are equal in some columns, in an order of other windows."""
+        return Totalled((*self.columns, name), self, name, text, tuple(keys), order)
+
+    def look_up(self, few: Rows, *keys: str) -> Rows:
+        """Add the columns of a few rows, of which each has its keys; one alone may be missing."""
+        added = tuple(name for name in few.columns if name not in keys)
+        return LookedUp((*self.columns, *added), self, few, keys, added)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +180,76 @@ class Gathered(_Step):
     entry: tuple[str, ...]
     name: str
     sums: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Listed(_Step):
+    """One row for each combination of keys, with its pairs of numbers as a text and sums."""
+
+    keys: tuple[str, ...]
+    entry: tuple[str, str]
+    name: str
+    sums: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Arranged(_Step):
+    """The same rows, such that those with equal keys are together where rows are in many places."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Totalled(_Step):
+    """The same rows, with a sum over those that have equal keys."""
+
+    name: str
+    text: str
+    keys: tuple[str, ...]
+    order: str
+
+
+@dataclass(frozen=True, eq=False)
+class LookedUp(_Step):
+    """The same rows, with columns of others, which are few and known by their keys."""
+
+    few: Rows
+    keys: tuple[str, ...]
+    added: tuple[str, ...]
+
+    @property
+    def inputs(self) -> tuple[Rows, ...]:
+        """The rows that these are made of."""
+        return (self.rows, self.few)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbered(_Step):
+    """The same rows, with numbers for the values `s` of a sensitive column that a caller lists.
+
+    NULL where a value is none of those. A value is compared as a text if it has places in a
+    hierarchy, and as what the column holds otherwise.
+    """
+
+    table: Any
+    column: Name
+    values: Sequence[Any]
+    as_text: bool
+    numbers: Mapping[str, Sequence[int]]
+
+    @classmethod
+    def of(
+        cls,
+        rows: Rows,
+        table: Any,
+        column: Name,
+        values: Sequence[Any],
+        numbers: Mapping[str, Sequence[int]],
+        *,
+        as_text: bool,
+    ) -> Numbered:
+        """Add the numbers; each has one for every value."""
+        return cls((*rows.columns, *numbers), rows, table, column, values, as_text, numbers)
 
 
 @dataclass(frozen=True, eq=False)

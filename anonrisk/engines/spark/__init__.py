@@ -15,6 +15,7 @@ from anonrisk.engines import refusals
 from anonrisk.engines.pushed import count as pushed_count
 from anonrisk.engines.pushed import match as pushed_match
 from anonrisk.engines.pushed import population as pushed_population
+from anonrisk.engines.pushed import profile, score
 from anonrisk.engines.spark import (
     contents,
     count,
@@ -23,13 +24,11 @@ from anonrisk.engines.spark import (
     link,
     linked_tables,
     population,
-    profile,
     pseudonym,
     recode,
     region,
     rewrite,
     roles,
-    score,
     sets,
     steps,
     suda,
@@ -105,7 +104,7 @@ class SparkEngine:
         self, frame: DataFrame, question: questions.Question, sensitive: questions.Sensitive
     ) -> ValueCounts:
         """Bring the kinds of class to the driver, if they are not too many."""
-        return profile.profiles(frame, question, sensitive)
+        return profile.profiles(SparkTable(frame), question, sensitive)
 
     def score(
         self,
@@ -115,7 +114,7 @@ class SparkEngine:
         scores: Sequence[questions.Score],
     ) -> questions.Scored:
         """Score every class where it is, and give the worst."""
-        return score.scores(frame, question, sensitive, scores)
+        return score.scores(SparkTable(frame), question, sensitive, scores)
 
     def tally(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count or sum over classes; on the driver only where they are not too many."""
@@ -164,11 +163,11 @@ class SparkEngine:
             case changes.LargeClasses(question, k, ()):
                 return suppress.records(frame, question, k)
             case changes.LargeClasses(question, k, limits):
-                return score.keeping(frame, question, limits, k)
+                return rewrite.keeping(frame, question, limits, k)
             case changes.BreakingClasses(question, k, ()):
                 return rewrite.at_risk(frame, question, k)
             case changes.BreakingClasses(question, k, limits):
-                return score.breaking(frame, question, limits, k or None)
+                return rewrite.breaking(frame, question, limits, k or None)
 
     def rewrite(self, frame: DataFrame, change: changes.Change) -> DataFrame:  # noqa: C901, PLR0911
         """Give a table with other cells; lazy."""

@@ -1,4 +1,4 @@
-"""Where a value stands in an order that the caller gave, on Spark."""
+"""The numbers that values have among those that a caller lists, on Spark."""
 
 from __future__ import annotations
 
@@ -9,40 +9,36 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.engines.order import as_number
+from anonrisk.engines.spark.project import modules
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
+    from anonrisk.engines.pushed.rows import Numbered
+
 _WHOLE = ("byte", "short", "integer", "long")
-_KINDS = {
-    **dict.fromkeys(("string", "char", "varchar"), "text"),
-    **dict.fromkeys((*_WHOLE, "float", "double", "decimal"), "numbers"),
-    **dict.fromkeys(("timestamp", "timestamp_ntz"), "timestamps"),
-    "binary": "bytes",
-    "boolean": "booleans",
-    "daytimeinterval": "durations",
-    "date": "dates",
-    "time": "times",
-}
+_NUMBERS = (*_WHOLE, "float", "double", "decimal")
 
 
-def kind_of_cells(type_: DataType) -> str:
-    """Name what a column holds, in the words of `engines.order`."""
-    return _KINDS.get(type_.typeName(), type_.typeName())
-
-
-def place(f: Any, value: Any, type_: DataType, order: Sequence[Any]) -> Any:
-    """Give the place of a value in the order, from 1; 0 where it has none."""
-    written = [(_literal(f, given, type_), i) for i, given in enumerate(order, 1)]
-    literals = [x for literal, i in written if literal is not None for x in (literal, f.lit(i))]
-    if not literals:
-        return f.lit(0)
-    if kind_of_cells(type_) == "numbers":
-        # Compared in one type that holds every cell, so that nothing is rounded on the way.
-        value = value.cast(_wide(type_))
-    return f.coalesce(f.create_map(*literals)[value], f.lit(0))
+def numbered(table: DataFrame, step: Numbered) -> DataFrame:
+    """Add the numbers of the values `s` among those that the caller lists; NULL for another."""
+    f, _ = modules(table)
+    type_, value = table.schema["s"].dataType, f.col("s")
+    if step.as_text:
+        literals, value = list(step.values), value.cast("string")
+    else:
+        literals = [_literal(f, given, type_) for given in step.values]
+        if type_.typeName() in _NUMBERS:
+            # Compared in one type that holds every cell, so that nothing is rounded on the way.
+            value = value.cast(_wide(type_))
+    columns = []
+    for name, numbers in step.numbers.items():
+        pairs = ((x, n) for x, n in zip(literals, numbers, strict=True) if x is not None)
+        words = [f.lit(word) for pair in pairs for word in pair]
+        number = f.create_map(*words)[value] if words else f.lit(None).cast("int")
+        columns.append(number.alias(name))
+    return table.select("*", *columns)
 
 
 def _number(given: Any, type_: DataType) -> Any:
@@ -63,8 +59,8 @@ def _wide(type_: DataType) -> str:
 
 def _literal(f: Any, given: Any, type_: DataType) -> Any:
     """Write a value as a constant of the column's type; nothing where no cell can be equal."""
-    kind, name = kind_of_cells(type_), type_.typeName()
-    if kind == "numbers":
+    name = type_.typeName()
+    if name in _NUMBERS:
         number = _number(given, type_)
         if number is None:
             return None

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.engines.pushed.score import class_values, scored_classes
 from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.project import Projection
+from anonrisk.engines.spark.project import Projection, modules
+from anonrisk.engines.spark.rows import SparkTable, frame_of
 from anonrisk.engines.spark.wildcard import SparkMatchedKeys
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Qid
-    from anonrisk.counts.question import Question
+    from anonrisk.counts.question import Question, Score, Sensitive
 
 
 def sizes(frame: DataFrame, question: Question, name: str) -> DataFrame:
@@ -84,3 +90,69 @@ def refusing(projection: Projection, condition: Column, message: str, value: Col
     """Let the job fail where a condition holds: a lazy table has no other time to refuse."""
     f = projection.functions
     return f.when(condition, f.raise_error(f.lit(f"anonrisk: {message}"))).otherwise(value)
+
+
+def breaking(
+    frame: DataFrame,
+    question: Question,
+    limits: Sequence[tuple[Sensitive, Score, float]],
+    k: int | None,
+) -> DataFrame:
+    """Select the records of the classes that break a limit, or are smaller than k."""
+    return _selected(frame, question, limits, k, broken=True)
+
+
+def keeping(
+    frame: DataFrame,
+    question: Question,
+    limits: Sequence[tuple[Sensitive, Score, float]],
+    k: int,
+) -> DataFrame:
+    """Select the records of the classes of at least k that break no limit."""
+    return _selected(frame, question, limits, k, broken=False)
+
+
+def _selected(
+    frame: DataFrame,
+    question: Question,
+    limits: Sequence[tuple[Sensitive, Score, float]],
+    k: int | None,
+    *,
+    broken: bool,
+) -> DataFrame:
+    found = []
+    for sensitive, score, limit in limits:
+        about = class_values(SparkTable(frame), question, sensitive, [score])
+        with guarded("find the classes that break a limit"):
+            scored = frame_of(about.kept(scored_classes(about, [score])))
+            f, _ = modules(scored)
+            bad = scored.where(FORMULAS[score.name].breaks(f.col("x0"), limit))
+            found.append(bad.selectExpr(*(f"{q} as b_{q}" for q in about.records.qs)))
+    with guarded("select the records at risk"):
+        projection = Projection.of(frame)
+        f = projection.functions
+        columns = [projection.column(name) for name in question.qid]
+        size = size_of_class(projection, question)
+        table = projection.table.select(
+            "*", *(column.alias(f"q{i}") for i, column in enumerate(columns)), size.alias("n")
+        )
+        classes = reduce(lambda a, b: a.union(b), found).distinct()
+        same = reduce(
+            lambda a, b: a & b,
+            (f.col(f"q{i}").eqNullSafe(f.col(f"b_q{i}")) for i in range(len(columns))),
+        )
+        marked = table.join(classes.withColumn("bad", f.lit(1)), same, "left")
+        wanted = f.col("bad").isNotNull()
+        if k is not None:
+            wanted |= f.col("n") < k
+        if not broken:
+            wanted = ~wanted
+        # Asking for the size makes the job fail on what the question refuses.
+        wanted &= f.col("n").isNotNull()
+        for sensitive in {limit[0].column: limit[0] for limit in limits}.values():
+            if sensitive.missing == "error":
+                lost = projection.column(sensitive.column).isNull()
+                message = f"sensitive column {sensitive.column!r} is missing"
+                wanted = refusing(projection, lost, message, wanted)
+        names = [f"c{i}" for i in range(len(projection.names))]
+        return marked.where(wanted).select(*names).toDF(*projection.names)

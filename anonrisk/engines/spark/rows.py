@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.pushed import rows as steps
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.places import numbered
 from anonrisk.engines.spark.project import Projection, modules
+from anonrisk.engines.spark.split import split_by_arrays
+from anonrisk.measures.formula import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +29,7 @@ _HELD = {
     "binary": "bytes",
     "boolean": "booleans",
     "date": "dates",
+    "daytimeinterval": "durations",
     "decimal": "decimals",
     "time": "times",
     "void": "nothing",
@@ -38,11 +42,12 @@ class SparkTable:
 
     frame: DataFrame
     typed_by_cell = False
+    sorts_by_hash = True
 
     def fetch_rows(self, rows: Rows, doing: str, most: int | None = None) -> list[Row]:
         """Run the steps in one action, and bring the rows to the driver."""
         with guarded(doing):
-            made = _Made().of(rows)
+            made = frame_of(rows)
             found = (made if most is None else made.limit(most)).collect()
         return [{name: label_of(cell) for name, cell in row.asDict().items()} for row in found]
 
@@ -64,6 +69,10 @@ class SparkTable:
         with guarded("count the rows"):
             return self.frame.count()
 
+    def split_shares(self, rows: Rows, values: Rows, column: Name) -> Rows:
+        """Add what an ordered distance needs, after a look at the values."""
+        return split_by_arrays(self, rows, values, column)
+
     def check_types(self, roles: Mapping[Name, str], ends: Mapping[Name, tuple[Any, Any]]) -> None:
         """Do nothing: a column of Spark has one type."""
 
@@ -77,6 +86,11 @@ def label_of(cell: Any) -> Any:
     return bytes(cell) if isinstance(cell, bytearray) else cell
 
 
+def frame_of(rows: Rows) -> DataFrame:
+    """Make a table of Spark; nothing runs yet."""
+    return _Made().of(rows)
+
+
 @dataclass
 class _Made:
     """Tables of Spark, one for each step: what is used twice is one plan, and shuffled once."""
@@ -88,7 +102,7 @@ class _Made:
             self.known[id(rows)] = self._step(rows)
         return self.known[id(rows)]
 
-    def _step(self, rows: Rows) -> DataFrame:  # noqa: PLR0911
+    def _step(self, rows: Rows) -> DataFrame:  # noqa: C901, PLR0911
         if isinstance(rows, steps.Cells):
             projection = Projection.of(rows.table.frame)
             texts = (f"{projection.text(name)} as {q}" for q, name in rows.names.items())
@@ -105,6 +119,22 @@ class _Made:
                 cells = ", ".join(_in_struct(table, name) for name in rows.entry)
                 entries = f"sort_array(collect_list(struct({cells}))) as {rows.name}"
                 return _grouped(table, rows.keys, [entries, *_named(rows.sums)])
+            case steps.Listed():
+                entries = f"sort_array(collect_list(struct({', '.join(rows.entry)})))"
+                first, second = rows.entry
+                one = f"x -> concat(x.{first}, ':', x.{second})"
+                text = f"array_join(transform({entries}, {one}), ',') as {rows.name}"
+                return _grouped(table, rows.keys, [text, *_named(rows.sums)])
+            case steps.Arranged():
+                return table.repartition(*rows.keys) if rows.keys else table.coalesce(1)
+            case steps.Totalled():
+                order = f" order by {rows.order} {ALL}" if rows.order else ""
+                over = f"over (partition by {', '.join(rows.keys)}{order})"
+                return table.selectExpr("*", f"{rows.text} {over} as {rows.name}")
+            case steps.LookedUp():
+                return _looked_up(table, others[0], rows)
+            case steps.Numbered():
+                return numbered(table, rows)
             case steps.GroupedSets():
                 return _sets(table, rows)
             case steps.United():
@@ -119,6 +149,15 @@ def _named(texts: Any) -> list[str]:
 def _grouped(table: DataFrame, keys: Sequence[str], sums: list[str]) -> DataFrame:
     functions, _ = modules(table)
     return table.groupBy(*keys).agg(*map(functions.expr, sums))
+
+
+def _looked_up(table: DataFrame, few: DataFrame, rows: steps.LookedUp) -> DataFrame:
+    """Send the few rows to where the others are."""
+    functions, _ = modules(table)
+    renamed = few.selectExpr(*(f"{key} as key_{key}" for key in rows.keys), *rows.added)
+    same = functions.expr(" and ".join(f"{key} <=> key_{key}" for key in rows.keys))
+    found = table.join(functions.broadcast(renamed), same, "left")
+    return found.drop(*(f"key_{key}" for key in rows.keys))
 
 
 def _sets(table: DataFrame, rows: steps.GroupedSets) -> DataFrame:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.counts.schema import Schema
 from anonrisk.engines.refused import STREAM, refused
-from anonrisk.engines.spark import project, recode, roles, sensitive, steps
+from anonrisk.engines.spark import project, recode, roles, steps
 from anonrisk.engines.spark.guard import guarded
 
 if TYPE_CHECKING:
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
     from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name, Qid
+
+_SCALES = {
+    **dict.fromkeys(("float", "double"), "floats"),
+    **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "dates"),
+}
 
 
 class SparkSchema(Schema):
@@ -67,11 +72,21 @@ class SparkSchema(Schema):
 
     def scale_of(self, column: Name) -> str | None:
         """Look at the type."""
-        return sensitive.scale_of(self.table, column)
+        with guarded("read the schema"):
+            kinds = {field.name: field.dataType.typeName() for field in self.table.schema.fields}
+        return _SCALES.get(kinds[str(column)])
 
     def largest_whole(self, column: Name) -> float | None:
         """Look at all values, in one small job."""
-        return sensitive.largest_whole(self.table, column)
+        projection = project.Projection.of(self.table)
+        # The remainder of an infinite one is NaN, and greater than anything to Spark.
+        number = f"cast({projection.text(column)} as double)"
+        with guarded("look for fractions"):
+            (row,) = projection.table.selectExpr(
+                f"coalesce(max(abs({number})), 0D) as largest",
+                f"coalesce(max(abs({number} % 1D)), 0D) = 0D as whole",
+            ).collect()
+        return float(row["largest"]) if row["whole"] else None
 
     def is_whole(self, column: Name) -> bool:
         """Look at the type."""

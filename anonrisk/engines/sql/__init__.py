@@ -20,14 +20,13 @@ from anonrisk.engines import refusals
 from anonrisk.engines.pushed import count as pushed_count
 from anonrisk.engines.pushed import match as pushed_match
 from anonrisk.engines.pushed import population as pushed_population
+from anonrisk.engines.pushed import profile, score
 from anonrisk.engines.refused import LIMITS, OTHER_CELLS, WILDCARD, refused
 from anonrisk.engines.sql import (
     contents,
     count,
     keyed,
-    profile,
     rewrite,
-    score,
     sets,
     suda,
     tally,

@@ -9,17 +9,16 @@ A table is `anonrisk_records`, with `q0`, `q1`, … and, where they are asked fo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
-
+from anonrisk.counts.question import Question, Sensitive
 from anonrisk.engines.pushed.count import persons_by_size, sizes_of_records
+from anonrisk.engines.pushed.records import CountedRecords
 from anonrisk.engines.pushed.rows import Named
-from anonrisk.engines.sql import steps
+from anonrisk.engines.pushed.score import scored_classes
+from anonrisk.engines.pushed.values import ClassValues
 from anonrisk.engines.sql.equality import FLOAT, OTHER, TEXT
 from anonrisk.engines.sql.rows import text
-from anonrisk.engines.sql.score import grouped, pairs_of
 from anonrisk.engines.sql.text import written
 from anonrisk.measures.scores import FORMULAS
 
@@ -59,20 +58,19 @@ def of_sizes(n_columns: int, measure: str, dialect: str, *, persons: bool) -> st
 
 def of_scores(n_columns: int, score: Score, dialect: str, *, persons: bool) -> str:
     """Ask for the worst score of a class; NULL where some class has none."""
-    qs = [f"q{i}" for i in range(n_columns)]
-    columns: list[Any] = [sa.column(name) for name in (*qs, "s", *(["u"] if persons else []))]
-    each = grouped(list(sa.table(RECORDS, *columns).c)).subquery("p")
-    pairs = _text(pairs_of(each, [each.c[q] for q in qs], persons=persons))
-    worst = f"{FORMULAS[score.name].worst_in_sql}(worst_0)"
-    asked = written(
-        f"select cast(if(sum(scored_0) = sum(classes), {worst}, null) as double) as measured "
-        f"from ({steps.by_values(qs, [score])}) as w",
-        dialect,
+    qs = tuple(f"q{i}" for i in range(n_columns))
+    rows = Named((*qs, "s", *(["u"] if persons else [])), RECORDS)
+    question = Question((qs,), "u" if persons else None)
+    records = CountedRecords(_NoTable(), question, sensitive=Sensitive("s"), given=rows)  # type: ignore[arg-type]
+    classes = scored_classes(ClassValues(records, Sensitive("s")), [score])
+    worst = f"{FORMULAS[score.name].worst_in_sql}(x0)"
+    return text(
+        classes.group(measured=f"cast(if(count(x0) = count(1), {worst}, null) as double)"), dialect
     )
-    return f"with {steps.PAIRS} as ({pairs}) {asked}"
 
 
-def _text(query: Any) -> str:
-    """Write a query of SQLAlchemy as PostgreSQL reads it, and DuckDB too."""
-    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
-    return str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
+class _NoTable:
+    """Stands for a table that nobody is connected to."""
+
+    typed_by_cell = False
+    sorts_by_hash = False

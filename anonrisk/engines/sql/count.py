@@ -1,14 +1,12 @@
-"""Class sizes in SQL, as parts of other statements, and marked rows."""
+"""Marked rows in SQL."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from anonrisk.core.columns import Qid
     from anonrisk.engines.sql.table import SqlTable
 
@@ -23,17 +21,3 @@ def marked(table: SqlTable, columns: Qid, marker: str) -> int:
     query = sa.select(sa.func.count()).select_from(table.source).where(same)
     ((n,),) = table.fetch(query, "count the suppressed records")
     return int(n)
-
-
-def persons_by_size(rows: Any, keys: Sequence[Any]) -> Any:
-    """Ask for the number of persons by the smallest of their classes."""
-    once = sa.select(*keys, rows.c.u).group_by(*keys, rows.c.u).subquery("o")
-    each = _sized(once, [key.name for key in keys])
-    smallest = sa.select(sa.func.min(each.c.n).label("n")).group_by(each.c.u).subquery("m")
-    return sa.select(smallest.c.n, sa.func.count().label("persons")).group_by(smallest.c.n)
-
-
-def _sized(once: Any, keys: Sequence[str]) -> Any:
-    """Give each pair of class and person the number of persons of its class, `n`."""
-    n = sa.func.count().over(partition_by=[once.c[key] for key in keys]).label("n")
-    return sa.select(*once.c, n).subquery("z")

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from anonrisk.engines.pushed import rows as steps
+from anonrisk.engines.sql.places import numbered
 from anonrisk.engines.sql.text import written
+from anonrisk.measures.formula import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 _NAME = "anonrisk_step"
 # Columns that PostgreSQL's grouping() takes, which says of which set a row is.
 _MOST_GROUPED = 31
+# Databases whose windows sort, and whose joins do not.
+_JOINED = ("duckdb",)
 
 
 def statement(rows: Rows, dialect: str, *, counted: bool) -> Any:
@@ -29,6 +33,8 @@ def statement(rows: Rows, dialect: str, *, counted: bool) -> Any:
     for name, step, text, often in _named_steps(rows, dialect):
         if isinstance(step, steps.Cells):
             made = _cells(step)
+        elif isinstance(step, steps.Numbered):
+            made = numbered(step, text)
         else:
             made = sa.text(text.replace(":", r"\:")).columns(*map(sa.column, step.columns))
         named = made.cte(name)
@@ -59,16 +65,22 @@ def _named_steps(rows: Rows, dialect: str) -> Iterator[tuple[str, Rows, str, boo
             names[id(step)] = step.name
             continue
         names[id(step)] = name = f"{_NAME}{len(names)}"
-        inputs = [names[id(one)] for one in step.inputs]
+        inputs = [names[id(_whole(one))] for one in step.inputs]
         yield name, step, _written(step, inputs, dialect) if inputs else "", uses[id(step)] > 1
 
 
 def _visit(rows: Rows, ordered: list[Rows], uses: Counter[int]) -> None:
+    rows = _whole(rows)
     uses[id(rows)] += 1
     if uses[id(rows)] == 1:
         for step in rows.inputs:
             _visit(step, ordered, uses)
         ordered.append(rows)
+
+
+def _whole(rows: Rows) -> Rows:
+    """Return the rows that were arranged: a database has its own ways."""
+    return _whole(rows.rows) if isinstance(rows, steps.Arranged) else rows
 
 
 def _cells(step: steps.Cells) -> Any:
@@ -82,12 +94,14 @@ def _cells(step: steps.Cells) -> Any:
 
 def _written(step: Rows, inputs: list[str], dialect: str) -> str:
     """Write a step in the dialect of a database."""
-    if isinstance(step, steps.Gathered):
+    if isinstance(step, steps.Gathered | steps.Listed):
         return _gathered(step, inputs[0], dialect)
+    if isinstance(step, steps.Numbered):
+        return inputs[0]
     return written(_text(step, inputs, dialect), dialect)
 
 
-def _text(step: Rows, inputs: list[str], dialect: str) -> str:
+def _text(step: Rows, inputs: list[str], dialect: str) -> str:  # noqa: PLR0911
     """Write a step in Spark's dialect."""
     table = inputs[0]
     match step:
@@ -99,6 +113,10 @@ def _text(step: Rows, inputs: list[str], dialect: str) -> str:
             return _grouped(step.keys, _named(step.sums), table)
         case steps.GroupedSets():
             return _sets(step, table, dialect)
+        case steps.Totalled():
+            return _totalled(step, table, dialect)
+        case steps.LookedUp():
+            return _looked_up(step, *inputs)
         case steps.United():
             below = f"select {_named(step.texts)} from {inputs[1]}"
             return f"select {', '.join(step.columns)} from {table} union all {below}"
@@ -114,6 +132,30 @@ def _grouped(keys: Any, sums: str, table: str) -> str:
     return f"select {', '.join(filter(None, (named, sums)))} from {table}" + (
         f" group by {named}" if named else ""
     )
+
+
+def _totalled(step: steps.Totalled, table: str, dialect: str) -> str:
+    """Write a sum by a window or, where those sort and joins do not, by a join."""
+    keys = ", ".join(step.keys)
+    if dialect not in _JOINED:
+        order = f" order by {step.order} {ALL}" if step.order else ""
+        return (
+            f"select *, {step.text} over (partition by {keys}{order}) as {step.name} from {table}"
+        )
+    sums = f"select {keys}, {step.text} as {step.name} from {table} group by {keys}"
+    same = " and ".join(f"a.{key} <=> b.{key}" for key in step.keys)
+    return f"select a.*, b.{step.name} from {table} as a join ({sums}) as b on {same}"
+
+
+def _looked_up(step: steps.LookedUp, table: str, few: str) -> str:
+    """Write a join; a missing key apart, for which PostgreSQL has only a slow one."""
+    same = " and ".join(f"a.{key} = b.{key}" for key in step.keys)
+    columns = [f"b.{name} as {name}" for name in step.added]
+    if len(step.keys) == 1:
+        (key,) = step.keys
+        none = {name: f"(select {name} from {few} where {key} is null)" for name in step.added}
+        columns = [f"if(a.{key} is null, {none[x]}, b.{x}) as {x}" for x in step.added]
+    return f"select a.*, {', '.join(columns)} from {table} as a left join {few} as b on {same}"
 
 
 def _sets(step: steps.GroupedSets, table: str, dialect: str) -> str:
@@ -137,14 +179,20 @@ def _sets(step: steps.GroupedSets, table: str, dialect: str) -> str:
     return f"select {columns} from {table} group by grouping sets ({sets})"
 
 
-def _gathered(step: steps.Gathered, table: str, dialect: str) -> str:
+def _gathered(step: steps.Gathered | steps.Listed, table: str, dialect: str) -> str:
     """Number what is different, and put the numbers of each group together as one text."""
     *cells, rows = step.entry
     keys, sums = ", ".join(step.keys), ""
     if step.sums:
         sums = written(f"select {_named(step.sums)} from t", dialect)
         sums = ", " + sums.removeprefix("SELECT ").removesuffix(" FROM t")
-    numbered = f"SELECT *, DENSE_RANK() OVER (ORDER BY {', '.join(cells)}) AS c_ FROM {table}"
+    # What is listed is a number already.
+    rank = (
+        cells[0]
+        if isinstance(step, steps.Listed)
+        else f"DENSE_RANK() OVER (ORDER BY {', '.join(cells)})"
+    )
+    numbered = f"SELECT *, {rank} AS c_ FROM {table}"
     entry = f"CAST(c_ AS TEXT) || ':' || CAST({rows} AS TEXT)"
     if dialect == "sqlite":
         # A window, because SQLite before 3.44 sorts in no other way what it puts together.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.engines.pushed.records import lost_rows
 from anonrisk.engines.sql import coarsen, shape
-from anonrisk.engines.sql.records import lost_rows
 from anonrisk.engines.sql.searched import SearchedColumns
 
 if TYPE_CHECKING:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import sqlalchemy as sa
 
 from anonrisk.engines.pushed.records import lost_rows
+from anonrisk.engines.pushed.score import split_by_sorting
 from anonrisk.engines.sql import equality
 from anonrisk.engines.sql.database import same_place
 from anonrisk.engines.sql.equality import kind_of_cells
@@ -27,6 +28,9 @@ __all__ = ["DIALECTS", "Look", "SqlTable", "any_missing", "kind_of_cells", "look
 
 class SqlTable(SqlSource):
     """What can be selected from in a database, with the types of its columns."""
+
+    sorts_by_hash: ClassVar[bool] = False
+    split_shares = staticmethod(split_by_sorting)
 
     def cell(self, name: Name, kind: str) -> Any:
         """Give a column such that missing is NULL and equal cells are equal."""

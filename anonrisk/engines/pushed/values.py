@@ -1,0 +1,173 @@
+"""The sensitive values of classes: how often each class has each, and the table.
+
+Columns of ours, beside those of `records`: `c` how often a class has a value, `persons` who are met
+first with it in their class, `t` how often the table has it, `t_all` the sum of those, `share` one
+over the other, `r` its rank and `last_r` the last of all, `h0`, `h1`, … its groups in a hierarchy;
+`of_last` the last rank, `of_lost` and `of_missing` how many values have no place, are missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from anonrisk.engines import refusals
+from anonrisk.engines.order import check_kinds
+from anonrisk.engines.pushed.records import again
+from anonrisk.engines.pushed.rows import Numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anonrisk.counts.question import Sensitive
+    from anonrisk.engines.pushed.records import CountedRecords
+    from anonrisk.engines.pushed.rows import Row, Rows
+
+_NUMBERS = ("whole numbers", "floats", "decimals")
+_NO_ORDER = ("text", "bytes")
+
+
+@dataclass(frozen=True)
+class ClassValues:
+    """The classes of one question with their sensitive values; nothing runs yet."""
+
+    records: CountedRecords
+    sensitive: Sensitive
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns of a class."""
+        return [*self.records.about, *self.records.qs]
+
+    @property
+    def persons(self) -> bool:
+        """Whether persons are counted, and not records."""
+        return self.records.question.unit is not None
+
+    @property
+    def of_class(self) -> list[str]:
+        """The columns by which a window over classes sorts."""
+        return ["hash"] * self.records.table.sorts_by_hash + self.keys
+
+    @cached_property
+    def every(self) -> Rows:
+        """The rows of each class and value, and of each person too; the only scan of the table."""
+        return self.records.grouped("s", *["u"] * self.persons, pair_rows="count(1)")
+
+    @cached_property
+    def counted(self) -> Rows:
+        """Each class and value once, with what is told of it; all of a class together."""
+        pair = [*self.keys, "s"]
+        if self.persons:
+            met = f"row_number() over (partition by {', '.join((*self.keys, 'u'))} order by s)"
+            marked = self.every.select("*", first=f"if({met} = 1, 1, 0)")
+            told = self.records.told("pair_rows", ["u"])
+            counts = {"c": "count(1)", "persons": "sum(first)"}
+            together = marked.group(*pair, **counts, **told).arrange(*self.keys)
+        else:
+            once = self.every.select(*pair, c="pair_rows").arrange(*self.keys)
+            together = once.select(*pair, "c", persons="c", n_rows="c")
+        # As floats: sums and quotients of those are floats in every database.
+        floats = {name: f"cast({name} as double)" for name in ("c", "persons")}
+        if self.records.table.sorts_by_hash:
+            floats["hash"] = f"xxhash64({', '.join(self.keys)})"
+        return together.select("*", **floats)
+
+    @cached_property
+    def values(self) -> Rows:
+        """Each value once, with its number in the table, its share, its rank and its groups."""
+        if self.persons:
+            once = self.kept(self.every).group("s", "u", n_rows="sum(pair_rows)")
+            # The condition always holds: see `count`.
+            counts = once.where("n_rows > 0").group("s", t="count(1)")
+        else:
+            counts = self.kept(self.counted).group("s", t="sum(c)").where("t > 0")
+        few = self._numbered(counts.arrange().select("s", t="cast(t as double)"))
+        made = {
+            "t_all": "sum(t) over (partition by 0)",
+            "share": "t / sum(t) over (partition by 0)",
+        }
+        if self._lists:
+            lost = "sum(if(place is null, 1, 0)) over (partition by 0)"
+            no_value = "sum(if(s is null, 1, 0)) over (partition by 0)"
+            made |= {"of_lost": lost, "of_missing": no_value}
+        if self.sensitive.ordered:
+            by = "s" if self.sensitive.order is None else "place"
+            rank = f"row_number() over (partition by 0 order by if(s is null, 1, 0), {by}) - 1"
+            made |= {"r": rank, "last_r": "count(1) over (partition by 0) - 1"}
+        return few.select("*", **made)
+
+    def kept(self, rows: Rows) -> Rows:
+        """Leave out dropped records."""
+        return rows.where("not d") if "d" in self.records.about else rows
+
+    @property
+    def _lists(self) -> bool:
+        """Whether the caller lists the values."""
+        return self.sensitive.hierarchy is not None or self.sensitive.order is not None
+
+    @property
+    def levels(self) -> list[str]:
+        """Our names of the groups that values have in a hierarchy, from the leaves up."""
+        hierarchy = self.sensitive.hierarchy
+        return [] if hierarchy is None else [f"h{i}" for i in range(max(hierarchy.height, 1))]
+
+    def _numbered(self, values: Rows) -> Rows:
+        """Add the places that values have among those that the caller lists."""
+        listed, numbers = self._listed()
+        if not numbers:
+            return values
+        as_text = self.sensitive.hierarchy is not None
+        table, column = self.records.table, self.sensitive.column
+        return Numbered.of(values, table, column, listed, numbers, as_text=as_text)
+
+    def _listed(self) -> tuple[Sequence[object], Mapping[str, Sequence[int]]]:
+        hierarchy, order = self.sensitive.hierarchy, self.sensitive.order
+        if hierarchy is not None:
+            leaves = list(hierarchy.leaves)
+            levels = hierarchy.levels() or [dict.fromkeys(leaves, 0)]
+            groups = {f"h{i}": [level[leaf] for leaf in leaves] for i, level in enumerate(levels)}
+            return leaves, {"place": range(len(leaves)), **groups}
+        return (order, {"place": range(len(order))}) if order is not None else ((), {})
+
+    def told_of_class(self) -> dict[str, str]:
+        """Sum up what may be refused over the pairs of a class, but for its own columns."""
+        told = self.records.told("n_rows", ["s"])
+        if self.persons:
+            told |= again(self.records.told("", ["u"]))
+        if self._lists:
+            told |= {name: f"max({name})" for name in ("of_lost", "of_missing")}
+        return told | ({"of_last": "max(last_r)"} if self.sensitive.ordered else {})
+
+    def check(self) -> None:
+        """Refuse an order or a hierarchy of what the column does not hold."""
+        sensitive = self.sensitive
+        if not sensitive.ordered and sensitive.hierarchy is None:
+            return
+        column = sensitive.column
+        kind = self.records.table.hold({column: "sensitive column"})[column]
+        if sensitive.hierarchy is not None:
+            if kind in {"floats", "decimals"}:
+                raise refusals.no_hierarchy(column)
+        elif sensitive.order is not None:
+            check_kinds(column, sensitive.order, "numbers" if kind in _NUMBERS else kind)
+        elif kind in _NO_ORDER:
+            raise refusals.not_ordered(column)
+
+    def refuse(self, rows: Sequence[Row]) -> None:
+        """Refuse too many values, and values that the caller does not list."""
+        sensitive, kept = self.sensitive, [row for row in rows if not row.get("d")]
+        if sensitive.ordered and kept:
+            refusals.check_ordered(sensitive.column, _most(kept, "of_last") + 1)
+        if not self._lists or not kept:
+            return
+        lost, no_value = _most(kept, "of_lost"), _most(kept, "of_missing")
+        # A missing value has no place of its own, and needs one only in a hierarchy.
+        where = "order" if sensitive.hierarchy is None else "hierarchy"
+        if n := lost - (no_value if where == "order" else 0):
+            raise refusals.unknown_values(sensitive.column, n, where)
+
+
+def _most(rows: Sequence[Row], name: str) -> int:
+    return max(int(row[name]) for row in rows if row[name] is not None)
