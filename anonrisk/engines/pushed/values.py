@@ -63,16 +63,16 @@ class ClassValues:
             met = f"row_number() over (partition by {', '.join((*self.keys, 'u'))} order by s)"
             marked = self.every.select("*", first=f"if({met} = 1, 1, 0)")
             told = self.records.told("pair_rows", ["u"])
-            counts = {"c": "count(1)", "persons": "sum(first)"}
-            together = marked.group(*pair, **counts, **told).arrange(*self.keys)
+            counted = marked.group(*pair, c="count(1)", persons="sum(first)", **told)
+            columns = {"c": "c", "persons": "persons"} | {name: name for name in told}
         else:
-            once = self.every.select(*pair, c="pair_rows").arrange(*self.keys)
-            together = once.select(*pair, "c", persons="c", n_rows="c")
+            counted = self.every
+            columns = dict.fromkeys(("c", "persons", "n_rows"), "pair_rows")
         # As floats: sums and quotients of those are floats in every database.
-        floats = {name: f"cast({name} as double)" for name in ("c", "persons")}
+        columns |= {name: f"cast({columns[name]} as double)" for name in ("c", "persons")}
         if self.records.table.sorts_by_hash:
-            floats["hash"] = f"xxhash64({', '.join(self.keys)})"
-        return together.select("*", **floats)
+            columns["hash"] = f"xxhash64({', '.join(self.keys)})"
+        return counted.arrange(*self.keys).select(*pair, **columns)
 
     @cached_property
     def values(self) -> Rows:
@@ -80,10 +80,10 @@ class ClassValues:
         if self.persons:
             once = self.kept(self.every).group("s", "u", n_rows="sum(pair_rows)")
             # The condition always holds: see `count`.
-            counts = once.where("n_rows > 0").group("s", t="count(1)")
+            counts = once.where("n_rows > 0").group("s", t="cast(count(1) as double)")
         else:
             counts = self.kept(self.counted).group("s", t="sum(c)").where("t > 0")
-        few = self._numbered(counts.arrange().select("s", t="cast(t as double)"))
+        few = self._numbered(counts.arrange())
         made = {
             "t_all": "sum(t) over (partition by 0)",
             "share": "t / sum(t) over (partition by 0)",

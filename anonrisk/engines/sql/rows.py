@@ -116,7 +116,7 @@ def _text(step: Rows, inputs: list[str], dialect: str) -> str:  # noqa: PLR0911
         case steps.Totalled():
             return _totalled(step, table, dialect)
         case steps.LookedUp():
-            return _looked_up(step, *inputs)
+            return _looked_up(step, *inputs, dialect)
         case steps.United():
             below = f"select {_named(step.texts)} from {inputs[1]}"
             return f"select {', '.join(step.columns)} from {table} union all {below}"
@@ -147,15 +147,33 @@ def _totalled(step: steps.Totalled, table: str, dialect: str) -> str:
     return f"select a.*, b.{step.name} from {table} as a join ({sums}) as b on {same}"
 
 
-def _looked_up(step: steps.LookedUp, table: str, few: str) -> str:
-    """Write a join; a missing key apart, for which PostgreSQL has only a slow one."""
-    same = " and ".join(f"a.{key} = b.{key}" for key in step.keys)
-    columns = [f"b.{name} as {name}" for name in step.added]
-    if len(step.keys) == 1:
+def _looked_up(step: steps.LookedUp, table: str, few: str, dialect: str) -> str:
+    """Write a join, in which a missing key equals another; SQLite would compare all with all."""
+    if dialect == "sqlite":
+        return _sorted_together(step, table, few)
+    equal = "<=>" if dialect in _JOINED else "="
+    same = " and ".join(f"a.{key} {equal} b.{key}" for key in step.keys)
+    added = {name: f"b.{name}" for name in step.added}
+    if equal == "=" and len(step.keys) == 1:
+        # PostgreSQL has only a slow join by what may be missing: that one is looked up apart.
         (key,) = step.keys
-        none = {name: f"(select {name} from {few} where {key} is null)" for name in step.added}
-        columns = [f"if(a.{key} is null, {none[x]}, b.{x}) as {x}" for x in step.added]
-    return f"select a.*, {', '.join(columns)} from {table} as a left join {few} as b on {same}"
+        none = {name: f"(select {name} from {few} where {key} is null)" for name in added}
+        added = {name: f"if(a.{key} is null, {none[name]}, b.{name})" for name in added}
+    return f"select a.*, {_named(added)} from {table} as a left join {few} as b on {same}"
+
+
+def _sorted_together(step: steps.LookedUp, table: str, few: str) -> str:
+    """Write a join as a window over both tables, in which each key has one row of the few."""
+    columns, keys = step.rows.columns, ", ".join(step.keys)
+    own = (name if name in step.keys else f"null as {name}" for name in columns)
+    nothing = ", ".join(f"null as {name}" for name in step.added)
+    both = (
+        f"select {', '.join(columns)}, {nothing}, 0 as of_few from {table} union all "
+        f"select {', '.join((*own, *step.added))}, 1 as of_few from {few}"
+    )
+    added = {name: f"max({name}) over (partition by {keys})" for name in step.added}
+    whole = f"select {', '.join(columns)}, {_named(added)}, of_few from ({both}) as x"
+    return f"select {', '.join(step.columns)} from ({whole}) as y where of_few = 0"
 
 
 def _sets(step: steps.GroupedSets, table: str, dialect: str) -> str:
