@@ -220,7 +220,7 @@ def formulas_sql() -> str:
 
     Who changes one reads the difference: the tests cannot run every dialect everywhere.
     """
-    from anonrisk.engines.sql.table import DIALECTS
+    from anonrisk.engines.sql.dialects import DIALECTS
     from anonrisk.engines.sql.text import written as in_dialect
 
     words = Placeholders("q0, q1", "persons", n_levels=3)
@@ -230,7 +230,7 @@ def formulas_sql() -> str:
         texts = {**formula.windows, "score": formula.sql}
         spark = ", ".join(f"{words.text(text, c)} as {made}" for made, text in texts.items())
         found[name] = {"spark": spark} | {
-            dialect: in_dialect(f"select {spark}", dialect).removeprefix("SELECT ")
+            dialect: in_dialect(f"select {spark}", DIALECTS[dialect]).removeprefix("SELECT ")
             for dialect in DIALECTS
         }
     by_value = [
@@ -251,6 +251,7 @@ def scores_sql(scores: list[Score], dialect: str) -> str:
     from anonrisk.engines.pushed.rows import Named
     from anonrisk.engines.pushed.score import split_by_sorting, worst_of_sizes
     from anonrisk.engines.pushed.values import ClassValues
+    from anonrisk.engines.sql.dialects import dialect_of
     from anonrisk.engines.sql.rows import text
 
     table: Any = SimpleNamespace(
@@ -260,7 +261,7 @@ def scores_sql(scores: list[Score], dialect: str) -> str:
     question = Question((("zip", "age"),), missing="drop")
     rows = Named(("q0", "q1", "s"), "r")
     records = CountedRecords(table, question, sensitive=sensitive, given=rows)
-    return text(worst_of_sizes(ClassValues(records, sensitive), scores), dialect)
+    return text(worst_of_sizes(ClassValues(records, sensitive), scores), dialect_of(dialect))
 
 
 def whole_persons_sql(dialect: str) -> str:
@@ -268,12 +269,14 @@ def whole_persons_sql(dialect: str) -> str:
     from anonrisk.engines.pushed.count import kinds_of_persons
     from anonrisk.engines.pushed.records import CountedRecords
     from anonrisk.engines.pushed.rows import Named
+    from anonrisk.engines.sql.dialects import dialect_of
     from anonrisk.engines.sql.rows import text
 
     question = Question((("zip", "age"),), unit="who", missing="drop")
     table: Any = SimpleNamespace(typed_by_cell=dialect == "sqlite")
     rows = Named(("q0", "q1", "u"), "r")
-    return text(kinds_of_persons(CountedRecords(table, question, given=rows)), dialect)
+    plan = kinds_of_persons(CountedRecords(table, question, given=rows))
+    return text(plan, dialect_of(dialect))
 
 
 # ---- the pages of measures ----------------------------------------------------------------------

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DatabaseTable", "table"]
 
-_KINDS = {"sqlite": "SQLite", "duckdb": "DuckDB", "postgresql": "PostgreSQL"}
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DatabaseTable(render.PrintedTable, SqlTable):
@@ -62,7 +60,7 @@ class DatabaseTable(render.PrintedTable, SqlTable):
 
     def _lines(self) -> list[str]:
         columns = render.count_of(len(self._told.columns), "column")
-        return [f"{render.named(self.name)} in {_KINDS[self.dialect]}, {columns}"]
+        return [f"{render.named(self.name)} in {self.dialect.title}, {columns}"]
 
     def _header(self) -> tuple[str, ...]:
         return "column", "role"

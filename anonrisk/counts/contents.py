@@ -356,16 +356,6 @@ class Spelling:
         return self.rounding.format(number)
 
 
-# Not every SQLite has `floor`.
-_DOWN = "(cast({0} as bigint) - (({0}) < cast({0} as bigint)))"
-SPELLINGS = {
-    "spark": Spelling("({} rlike '{}')", "ascii", "chr", "string"),
-    "duckdb": Spelling("regexp_matches({}, '{}')", "ascii", "chr", "varchar"),
-    "postgresql": Spelling("({} ~ '{}')", "ascii", "chr", "text"),
-    "sqlite": Spelling("({} regexp '{}')", "unicode", "char", "text", _DOWN, "anonrisk_checked"),
-}
-
-
 def plain_text(text: str, spelling: Spelling) -> str:
     """Write a text on one line, without spaces around it; see `plain`."""
     if spelling.checking is not None:

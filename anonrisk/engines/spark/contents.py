@@ -11,12 +11,12 @@ from anonrisk.counts import contents as rules
 from anonrisk.counts.check_digits import CHECKED, FORMATS
 from anonrisk.counts.contents import (
     BITS,
-    SPELLINGS,
     CellContents,
     ColumnContents,
     Looks,
     Numbers,
     SomeTexts,
+    Spelling,
 )
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection, refuse_nested
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # Columns of folded spellings are counted behind all others.
 _FOLDED = 1_000_000
-_SPELLING = SPELLINGS["spark"]
+_SPELLING = Spelling("({} rlike '{}')", "ascii", "chr", "string")
 _TEXTS = ("string", "char", "varchar")
 _NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal")
 _DATES = ("date", "timestamp", "timestamp_ntz")

@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from anonrisk.counts.contents import checked_bits, folded, place, plain
 from anonrisk.engines.sql.database import ThroughDriver
 from anonrisk.engines.sql.numbers import LARGEST, double
 from anonrisk.engines.sql.table import kind_of_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from anonrisk.core.columns import Name
     from anonrisk.engines.sql.table import SqlTable
 
@@ -26,7 +23,7 @@ def as_number(table: SqlTable, cell: Any, kind: str) -> Any:
     if held == "dates":
         return sa.cast(days(cell), sa.Double())
     if held == "timestamps":
-        return sa.cast(microseconds(table, cell), sa.Double())
+        return sa.cast(table.dialect.microseconds(cell), sa.Double())
     return None
 
 
@@ -35,25 +32,10 @@ def days(cell: Any) -> Any:
     return cell.op("-")(sa.literal_column("DATE '1970-01-01'"))
 
 
-def microseconds(table: SqlTable, cell: Any) -> Any:
-    """Give the microseconds from 1970 to an instant, or to what a clock without zone says."""
-    if table.dialect == "duckdb":
-        return sa.func.epoch_us(cell)
-    seconds = sa.extract("epoch", cell)
-    return sa.cast(seconds * sa.literal_column("1000000"), sa.BigInteger)
-
-
 def in_greenwich(cell: Any, kind: str) -> Any:
     """Give what a clock in Greenwich shows; a clock without zone shows what it shows."""
     zoned = kind.lower() == "timestamp with time zone"
     return sa.func.timezone("UTC", cell) if zoned else cell
-
-
-def floor(table: SqlTable, number: Any) -> Any:
-    """Round a number that is not negative down; not every SQLite has `floor`."""
-    if table.dialect == "sqlite":
-        return sa.cast(number, sa.BigInteger)
-    return sa.cast(sa.func.floor(number), sa.BigInteger)
 
 
 def largest_whole(table: SqlTable, column: Name) -> float | None:
@@ -70,53 +52,27 @@ def largest_whole(table: SqlTable, column: Name) -> float | None:
 
 def by_letters(table: SqlTable, text: Any) -> Any:
     """Sort texts by the numbers of their letters, as Python does."""
-    names = {"postgresql": "C", "duckdb": "binary", "sqlite": "binary"}
-    return sa.collate(text, names[table.dialect])
-
-
-def let_match(table: SqlTable) -> None:
-    """See to it that the database has regular expressions."""
-    with table.reading() as under_way:
-        if table.dialect == "sqlite" and isinstance(under_way.connected, ThroughDriver):
-            under_way.connected.with_expressions()
-
-
-_LOOKING: dict[str, Callable[[str], Any]] = {
-    "folded": folded,
-    "checked": checked_bits,
-    "place": place,
-    "plain": plain,
-}
+    return sa.collate(text, table.dialect.letters)
 
 
 def let_look(table: SqlTable) -> None:
-    """See to it that SQLite, which has no `translate`, can fold spellings and check digits."""
-    if table.dialect == "sqlite":
-        with table.reading() as under_way:
-            driver: Any = under_way.connected.connection  # type: ignore[attr-defined]
-            if not isinstance(under_way.connected, ThroughDriver):
-                driver = driver.connection.dbapi_connection
-            for name, function in _LOOKING.items():
-                known = _of_known(function)
-                driver.create_function(f"anonrisk_{name}", 1, known, deterministic=True)
+    """See to it that the database has the functions that cells are looked at with."""
+    with table.reading() as under_way:
 
+        def connection() -> Any:
+            ours: Any = under_way.connected
+            through = isinstance(ours, ThroughDriver)
+            return ours.connection if through else ours.connection.connection.dbapi_connection
 
-def _of_known(function: Callable[[str], Any]) -> Callable[[str | None], Any]:
-    return lambda text: None if text is None else function(text)
+        table.dialect.prepare(connection)
 
 
 def matches(table: SqlTable, cell: Any, pattern: str) -> Any:
     """Tell whether the whole of a text matches an expression; a line break is no character."""
     pattern = pattern.replace(".*", r"[^\n]*")
-    text = sa.cast(cell, sa.Text)
-    if table.dialect == "duckdb":
-        return sa.func.regexp_full_match(text, pattern)
-    return text.regexp_match(rf"\A(?:{pattern})\Z")
+    return table.dialect.matches(sa.cast(cell, sa.Text), pattern)
 
 
 def contains(table: SqlTable, cell: Any, pattern: str) -> Any:
     """Tell whether a part of a text matches an expression."""
-    text = sa.cast(cell, sa.Text)
-    if table.dialect == "duckdb":
-        return sa.func.regexp_matches(text, pattern)
-    return text.regexp_match(pattern)
+    return table.dialect.contains(sa.cast(cell, sa.Text), pattern)

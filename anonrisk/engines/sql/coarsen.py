@@ -57,7 +57,7 @@ def _of_numbers(
     how = None if low is None else halved(float(low), float(high), n_different)
     if how is None:
         return None
-    place = cells.floor(searched.table, (number - _double(how.low)) * _double(how.scale))
+    place = searched.table.dialect.floor((number - _double(how.low)) * _double(how.scale))
     last = how.number - 1
     return sa.case((place > last, last), else_=place), how
 
@@ -66,7 +66,7 @@ def _of_texts(
     searched: SearchedColumns, cell: Any, n_values: int
 ) -> tuple[Any, FirstCharacters | Commonest] | None:
     """Give the beginnings of codes, or the commonest words."""
-    cells.let_match(searched.table)
+    cells.let_look(searched.table)
     text = sa.cast(cell, sa.Text)
     kinds = {"code": CODE, "day": DAY}
     looks = {kind: cells.contains(searched.table, text, kinds[kind]) for kind in kinds}

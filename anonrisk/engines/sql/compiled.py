@@ -17,7 +17,7 @@ from anonrisk.engines.pushed.records import CountedRecords
 from anonrisk.engines.pushed.rows import Named
 from anonrisk.engines.pushed.score import scored_classes
 from anonrisk.engines.pushed.values import ClassValues
-from anonrisk.engines.sql.equality import FLOAT, OTHER, TEXT
+from anonrisk.engines.sql.dialects import dialect_of
 from anonrisk.engines.sql.rows import text
 from anonrisk.engines.sql.text import written
 from anonrisk.measures.scores import FORMULAS
@@ -43,7 +43,8 @@ class Types:
     @classmethod
     def of(cls, dialect: str) -> Types:
         """List those of a database."""
-        return cls(TEXT[dialect], FLOAT[dialect], OTHER[dialect])
+        known = dialect_of(dialect)
+        return cls(known.texts, known.floats, known.others)
 
 
 def of_sizes(n_columns: int, measure: str, dialect: str, *, persons: bool) -> str:
@@ -52,8 +53,10 @@ def of_sizes(n_columns: int, measure: str, dialect: str, *, persons: bool) -> st
     rows = Named((*qs, *(["u"] if persons else [])), RECORDS)
     counted = persons_by_size(rows, qs) if persons else sizes_of_records(rows, qs)
     sizes = counted.select("n", records="cast(records as double)")
-    asked = written(f"select cast({measure} as double) as measured from {_SIZES}", dialect)
-    return f"with {_SIZES} as ({text(sizes, dialect)}) {asked}"
+    asked = written(
+        f"select cast({measure} as double) as measured from {_SIZES}", dialect_of(dialect)
+    )
+    return f"with {_SIZES} as ({text(sizes, dialect_of(dialect))}) {asked}"
 
 
 def of_scores(n_columns: int, score: Score, dialect: str, *, persons: bool) -> str:
@@ -65,7 +68,8 @@ def of_scores(n_columns: int, score: Score, dialect: str, *, persons: bool) -> s
     classes = scored_classes(ClassValues(records, Sensitive("s")), [score])
     worst = f"{FORMULAS[score.name].worst_in_sql}(x0)"
     return text(
-        classes.group(measured=f"cast(if(count(x0) = count(1), {worst}, null) as double)"), dialect
+        classes.group(measured=f"cast(if(count(x0) = count(1), {worst}, null) as double)"),
+        dialect_of(dialect),
     )
 
 

@@ -13,14 +13,13 @@ import sqlalchemy as sa
 
 from anonrisk.counts import contents as rules
 from anonrisk.counts.contents import (
-    SPELLINGS,
     CellContents,
     ColumnContents,
     Looks,
     Numbers,
     SomeTexts,
 )
-from anonrisk.engines.sql.cells import let_look, let_match
+from anonrisk.engines.sql.cells import let_look
 from anonrisk.engines.sql.rewrite import own
 from anonrisk.engines.sql.searched import kinds_of
 from anonrisk.engines.sql.table import kind_of_cells
@@ -43,7 +42,6 @@ _COUNT = sa.func.count()
 
 def contents(table: SqlTable, asked: CellContents) -> dict[Name, ColumnContents]:
     """Look at each column; several share a statement."""
-    let_match(table)
     let_look(table)
     columns = _columns(table, asked.columns)
 
@@ -57,7 +55,7 @@ def contents(table: SqlTable, asked: CellContents) -> dict[Name, ColumnContents]
         n_rows = int(rows[_ROWS][0][2])
         return {name: _made(columns[name][1], n_rows, rows, i) for i, name in enumerate(names)}
 
-    if SPELLINGS[table.dialect].checking is not None:
+    if table.dialect.spelling.checking is not None:
         return look(asked.columns, ())
     return rules.with_digits(look, asked.columns)
 
@@ -66,7 +64,7 @@ def some_texts(table: SqlTable, asked: SomeTexts) -> dict[Name, list[str]]:
     """Return some different texts of each column, by a statement of each."""
     let_look(table)
     columns = _columns(table, asked.columns)
-    place = sa.func.anonrisk_place if table.dialect == "sqlite" else sa.func.md5
+    place = table.dialect.hashed
     made = {}
     for name in asked.columns:
         text = sa.cast(columns[name][0], sa.Text).label("t")
@@ -98,7 +96,7 @@ def _columns(table: SqlTable, names: Qid) -> dict[Name, tuple[Any, str]]:
 
 def _unsupported(table: SqlTable, name: Name) -> tuple[Any, str]:
     """Return a column that cannot be compared: of SQLite one with cells of several types."""
-    if table.dialect == "sqlite":
+    if table.typed_by_cell:
         return sa.cast(table.raw(name), sa.Text), rules.TEXT
     return table.raw(name), rules.NESTED
 
@@ -155,7 +153,7 @@ def _asked(
     if cells:
         # One expression for all: a database takes longer to read it than to compute it.
         every = sa.union_all(*cells).subquery("e")
-        spelling = SPELLINGS[table.dialect]
+        spelling = table.dialect.spelling
         written = rules.bits(wanted.keys, spelling, formats, identifiers=wanted.identifiers)
         bits: Any = sa.literal_column(written).label("b")
         marked = sa.select(every.c.i, every.c.n, every.c.y, bits).subquery("m")
@@ -166,7 +164,7 @@ def _asked(
 
 def _cells(table: SqlTable, different: Any, i: int, held: str) -> Any:
     """Give the different cells of a column in the columns of `rules.bits`."""
-    spelling = SPELLINGS[table.dialect]
+    spelling = table.dialect.spelling
     x = f"{different.name}.x"
     text = f"cast({x} as {spelling.text})"
     nothing = f"cast(null as {spelling.text})"
@@ -201,9 +199,8 @@ def _no_sums() -> list[Any]:
 
 def _of_nested(table: SqlTable, i: int, cell: Any, keys: tuple[str, ...]) -> Any:
     """Count the rows of cells made of others, by whether they have one of the keys."""
-    spelling = SPELLINGS[table.dialect]
-    json = sa.func.to_json(cell) if table.dialect == "duckdb" else cell
-    text = sa.cast(json, sa.Text).label("t")
+    spelling = table.dialect.spelling
+    text = sa.cast(table.dialect.as_json(cell), sa.Text).label("t")
     rows = sa.select(text).select_from(table.source).where(cell.is_not(None)).subquery()
     has = rules.has_key("t", keys, spelling) if keys else "1 = 0"
     bit = f"case when {has} then {rules.BITS['keys']} else 0 end"
@@ -213,10 +210,7 @@ def _of_nested(table: SqlTable, i: int, cell: Any, keys: tuple[str, ...]) -> Any
 
 
 def _folded(table: SqlTable, cell: Any) -> Any:
-    text = sa.cast(cell, sa.Text)
-    if table.dialect == "sqlite":
-        return sa.func.anonrisk_folded(text)
-    return sa.func.translate(text, rules.FOLDED_FROM, rules.FOLDED_TO)
+    return table.dialect.folded(sa.cast(cell, sa.Text))
 
 
 def _whole(number: int) -> Any:

@@ -6,30 +6,21 @@ is asked inside `one_state` sees one state of the database, in a transaction tha
 
 from __future__ import annotations
 
-import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
+from anonrisk.engines.sql.dialects import DIALECTS, dialect_of
 from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
     from contextlib import AbstractContextManager
 
-# How a transaction begins that sees one state and only reads.
-_BEGIN = {
-    "postgresql": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-    "duckdb": "BEGIN TRANSACTION",
-    "sqlite": "BEGIN",
-}
-# The same where the driver has sent a BEGIN of its own before the first statement.
-_SET = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    from anonrisk.engines.sql.dialects import Dialect
 
 
 class Connected(Protocol):
@@ -68,11 +59,11 @@ def database_of(given: Any) -> Database:
         return ThroughEngine(given)
     if isinstance(given, DuckDBFile):
         return given
-    for module, kind, dialect, through in _DRIVERS:
+    for dialect in DIALECTS.values():
+        module, kind = dialect.driver
         loaded = sys.modules.get(module)
         if loaded is not None and isinstance(given, getattr(loaded, kind)):
-            driven: Database = through(given, dialect)
-            return driven
+            return ThroughDriver(given, dialect.name)
     raise UnsupportedFrameError(
         f"{type(given).__name__} is no connection to a database that anonrisk asks: give a URL, an "
         "engine or a connection of SQLAlchemy, or a connection of sqlite3, psycopg or DuckDB"
@@ -127,19 +118,18 @@ class ThroughSqlAlchemy:
 
     @contextmanager
     def _begun(self, *, autocommit: bool) -> Iterator[None]:
-        run = self.connection.exec_driver_sql
-        if self.dialect == "postgresql" and not autocommit:
-            run(_SET)
+        run, dialect = self.connection.exec_driver_sql, dialect_of(self.dialect)
+        if dialect.begin_within and not autocommit:
+            run(dialect.begin_within)
             yield
-        elif self.dialect == "postgresql" or (self.dialect == "sqlite" and not self._begun_already):
-            # The driver of SQLite begins nothing for a query.
-            run(_BEGIN[self.dialect])
+        elif dialect.begins_itself or self._begun_already:
+            yield
+        else:
+            run(dialect.begin)
             try:
                 yield
             finally:
                 run("ROLLBACK")
-        else:
-            yield
 
     def rows(self, query: Any) -> list[Any]:
         """Run a query and read all its rows."""
@@ -182,18 +172,6 @@ class ThroughEngine:
             yield connected
 
 
-def _writer(dialect: Any, **options: Any) -> Any:
-    return dialect(**options)
-
-
-# DuckDB reads what is written for PostgreSQL.
-WRITERS = {
-    "duckdb": _writer(postgresql.dialect, paramstyle="numeric_dollar"),
-    "postgresql": _writer(postgresql.dialect, paramstyle="pyformat"),
-    "sqlite": _writer(sqlite.dialect, paramstyle="qmark"),
-}
-
-
 @dataclass(frozen=True)
 class ThroughDriver:
     """A connection of a database's own package, which needs no dialect of SQLAlchemy beside it."""
@@ -206,53 +184,28 @@ class ThroughDriver:
         """What two ways to one connection have in common."""
         return id(self.connection)
 
+    @property
+    def _dialect(self) -> Dialect:
+        return dialect_of(self.dialect)
+
     @contextmanager
     def one_state(self) -> Iterator[Connected]:
         """Begin a transaction and roll it back, unless one is under way."""
-        with self._texts():
-            if self._in_transaction():
+        with self._dialect.plain_texts(self.connection):
+            if self._dialect.in_transaction(self.connection):
                 yield self
             else:
                 yield from self._begun()
 
-    @contextmanager
-    def _texts(self) -> Iterator[None]:
-        """Let SQLite give texts as texts, whatever the caller wants of this connection."""
-        if self.dialect != "sqlite":
-            yield
-            return
-        wanted, self.connection.text_factory = self.connection.text_factory, str
-        try:
-            yield
-        finally:
-            self.connection.text_factory = wanted
-
     def _begun(self) -> Iterator[Connected]:
-        begin = _BEGIN[self.dialect]
-        if self.dialect == "postgresql" and not self.connection.autocommit:
-            begin = _SET
+        begin = self._dialect.begin
+        if self._dialect.begin_within and not self.connection.autocommit:
+            begin = self._dialect.begin_within
         self.connection.execute(begin)
         try:
             yield self
         finally:
             self.connection.execute("ROLLBACK")
-
-    def _in_transaction(self) -> bool:
-        if self.dialect == "sqlite":
-            return bool(self.connection.in_transaction)
-        if self.dialect == "postgresql":
-            return bool(self.connection.info.transaction_status)
-        # DuckDB does not tell, and a BEGIN too many would end the caller's transaction; outside of
-        # one, every statement has a number of its own.
-        numbers = {self.connection.execute("SELECT txid_current()").fetchone() for _ in range(2)}
-        return len(numbers) == 1
-
-    def with_expressions(self) -> None:
-        """Let SQLite match regular expressions, as a connection of SQLAlchemy does."""
-        try:
-            self.connection.execute("SELECT 'a' REGEXP 'a'")
-        except Exception:  # noqa: BLE001 - whatever it says, it cannot
-            self.connection.create_function("regexp", 2, _searched, deterministic=True)
 
     def rows(self, query: Any) -> list[Any]:
         """Run a query and read all its rows."""
@@ -260,56 +213,26 @@ class ThroughDriver:
 
     def batches(self, query: Any, n_rows: int) -> Iterator[list[Any]]:
         """Run a query and read its rows, so many at a time."""
-        # A plain cursor of PostgreSQL brings all rows over at once.
-        name = f"anonrisk_{token_hex(8)}" if self.dialect == "postgresql" else None
-        answer = self._run(query, name)
+        answer = self._run(query, streams=True)
         try:
             while found := answer.fetchmany(n_rows):
                 yield list(found)
         finally:
-            if name is not None:
+            if answer is not self.connection:
                 answer.close()
 
     def names(self, query: Any) -> list[str]:
         """Run a query, and give the names of its columns."""
         return [str(column[0]) for column in self._run(query).description]
 
-    def _run(self, query: Any, cursor_name: str | None = None) -> Any:
-        written = query.compile(
-            dialect=WRITERS[self.dialect], compile_kwargs={"render_postcompile": True}
-        )
-        cursor = self._cursor(cursor_name)
+    def _run(self, query: Any, *, streams: bool = False) -> Any:
+        writer = self._dialect.writer()
+        written = query.compile(dialect=writer, compile_kwargs={"render_postcompile": True})
+        cursor = self._dialect.cursor(self.connection, streams=streams)
         if written.positiontup is None:
             # Without parameters psycopg reads no %, and SQLAlchemy has doubled them.
             return cursor.execute(str(written), written.params)
         return cursor.execute(str(written), [written.params[name] for name in written.positiontup])
-
-    def _cursor(self, name: str | None = None) -> Any:
-        """Give what runs a statement, whatever the caller wants rows to be."""
-        if self.dialect == "duckdb":
-            # A cursor of DuckDB is a connection of its own, with transactions of its own.
-            return self.connection
-        cursor = self.connection.cursor(*filter(None, [name]))
-        cursor.row_factory = None if self.dialect == "sqlite" else _tuples()
-        return cursor
-
-
-def _tuples() -> Any:
-    from psycopg.rows import tuple_row
-
-    return tuple_row
-
-
-def _searched(pattern: str, text: str | None) -> bool | None:
-    return None if text is None else re.search(pattern, text) is not None
-
-
-# Module, class of connections, dialect, and what asks them.
-_DRIVERS = (
-    ("duckdb", "DuckDBPyConnection", "duckdb", ThroughDriver),
-    ("sqlite3", "Connection", "sqlite", ThroughDriver),
-    ("psycopg", "Connection", "postgresql", ThroughDriver),
-)
 
 
 @dataclass(frozen=True)

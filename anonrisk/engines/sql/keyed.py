@@ -16,7 +16,6 @@ from anonrisk.core.encoding import refused as no_letter
 from anonrisk.engines import keyed
 from anonrisk.engines.keyed import Batch
 from anonrisk.engines.refused import SQLITE_STATE, refused
-from anonrisk.engines.sql import cells, equality
 from anonrisk.engines.sql.numbers import double
 from anonrisk.engines.sql.table import kind_of_cells
 
@@ -60,7 +59,7 @@ def sketch(table: SqlTable, asked: SketchTally) -> SketchCounts:
 
 def _batches(table: SqlTable, asked: KeyedTally, persons: Qid) -> Generator[Batch, None, None]:
     """Let the database group, and bring out what is different with its number of rows."""
-    if table.dialect == "sqlite":
+    if table.typed_by_cell:
         raise refused(SQLITE_STATE)
     roles = asked.question.roles(dict.fromkeys(asked.sensitive, "sensitive column"))
     names: Qid = (*asked.question.qid, *persons, *asked.sensitive)
@@ -79,8 +78,7 @@ def _batches(table: SqlTable, asked: KeyedTally, persons: Qid) -> Generator[Batc
 def _letter(table: SqlTable, name: Name, kind: str) -> str:
     letter = _LETTERS.get(kind_of_cells(kind))
     if letter is None:
-        known = {*equality.TEXT[table.dialect], *equality.OTHER[table.dialect]}
-        if kind in known:
+        if kind in table.dialect.known:
             raise no_letter(name, kind)
         # What else PostgreSQL lets us group by is an enumeration.
         return "s"
@@ -93,6 +91,6 @@ def _cell(table: SqlTable, name: Name, kind: str, letter: str) -> Any:
     if letter == "T":
         return sa.func.epoch_ns(cell)
     if letter == "t":
-        return cells.microseconds(table, cell)
+        return table.dialect.microseconds(cell)
     # Drivers read a float of 4 bytes by its shortest decimal digits.
     return double(cell) if letter == "f" else cell

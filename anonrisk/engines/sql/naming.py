@@ -15,9 +15,9 @@ from sqlalchemy.sql import quoted_name
 from anonrisk.core.columns import nearest
 from anonrisk.core.render import count_of
 from anonrisk.engines.sql.database import DuckDBFile, database_of
+from anonrisk.engines.sql.dialects import DIALECTS, dialect_of
 from anonrisk.engines.sql.guard import guarded
 from anonrisk.engines.sql.reading import reading
-from anonrisk.engines.sql.source import check_dialect
 from anonrisk.engines.sql.text import one_query
 from anonrisk.errors import (
     ArgumentError,
@@ -35,22 +35,13 @@ _PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^".]+?))\s*(\.|$)')
 _MOST_PARTS = 3
 # Drivers that are looked for where a URL names none.
 _POSTGRES = ("psycopg", "psycopg2")
-# Every table and view that may be named: its schema, its name, whether the name alone finds it.
-_CATALOGUES = {
-    "sqlite": "SELECT schema, name, 1 FROM pragma_table_list WHERE name NOT GLOB 'sqlite_*'",
-    "duckdb": "SELECT schema_name, table_name, schema_name = current_schema() OR temporary "
-    "FROM duckdb_tables() UNION ALL SELECT schema_name, view_name, "
-    "schema_name = current_schema() OR temporary FROM duckdb_views() WHERE NOT internal",
-    "postgresql": "SELECT n.nspname, c.relname, pg_table_is_visible(c.oid) FROM pg_class AS c "
-    "JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p')",
-}
 
 
 def connection_of(given: Any) -> Any:
     """Read a URL, or take a connection; refuse a database that has not been compared with us."""
     if isinstance(given, (str, sa.URL)):
         given = _from_url(given)
-    check_dialect(database_of(given).dialect)
+    dialect_of(database_of(given).dialect)
     return given
 
 
@@ -59,15 +50,13 @@ def _from_url(given: str | sa.URL) -> Any:
         url = sa.make_url(given)
     except (sa.exc.ArgumentError, ValueError):
         # Its message would quote a password.
-        raise ArgumentError(
-            "this text is no URL of a database, as in 'postgresql://user@host/database', "
-            "'sqlite:///people.sqlite' or 'duckdb:///people.duckdb'"
-        ) from None
+        urls = " or ".join(repr(one.url) for one in DIALECTS.values())
+        raise ArgumentError(f"this text is no URL of a database, as in {urls}") from None
     if url.drivername in {"postgresql", "postgres"}:
         there = [driver for driver in _POSTGRES if find_spec(driver)]
         url = url.set(drivername=f"postgresql+{(there or _POSTGRES)[0]}")
     kind = url.get_backend_name()
-    check_dialect(kind)
+    dialect_of(kind)
     if kind == "postgresql":
         return _engine(url)
     path = _file_of(url, kind)
@@ -128,7 +117,7 @@ def source_of(connection: Any, given: Any) -> tuple[Any, str]:
         )
     if _QUERY.match(given):
         # A colon would begin a parameter, and a comment at the end hide what follows.
-        inside = one_query(given, database_of(connection).dialect).replace(":", r"\:")
+        inside = one_query(given, dialect_of(database_of(connection).dialect)).replace(":", r"\:")
         _check_repeated(connection, inside)
         return sa.text(f"({inside}\n) AS anonrisk_rows"), "a query"
     parts = _parts(given)
@@ -141,12 +130,9 @@ def source_of(connection: Any, given: Any) -> tuple[Any, str]:
 
 
 def _check_repeated(connection: Any, query: str) -> None:
-    """Refuse a query that gives two columns one name, where the database would rename one of them.
-
-    In parentheses the second `zip` is `zip_1` in DuckDB and `zip:1` in SQLite.
-    """
+    """Refuse a query that gives two columns one name, where the database would rename one."""
     database = database_of(connection)
-    alone = {"duckdb": f"({query}\n) LIMIT 0", "sqlite": query}.get(database.dialect)
+    alone = dialect_of(database.dialect).columns_alone(query)
     if alone is None:
         return
     with reading(database) as under_way, guarded("list the columns"):
@@ -192,7 +178,7 @@ def _require(connection: Any, parts: list[str]) -> None:
     """
     database = database_of(connection)
     with reading(database) as under_way, guarded("list its tables"):
-        rows = under_way.connected.rows(sa.text(_CATALOGUES[database.dialect]))
+        rows = under_way.connected.rows(sa.text(dialect_of(database.dialect).catalogue))
     by_name = {name for _, name, is_visible in rows if is_visible}
     qualified = {(schema, name) for schema, name, _ in rows}
     # A database that is attached to DuckDB's is looked up by its own statement.

@@ -18,16 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anonrisk.engines.pushed.rows import Rows
+    from anonrisk.engines.sql.dialects import Dialect
 
 # Beside the user's tables, so that none of those is likely to have this name.
 _NAME = "anonrisk_step"
-# Columns that PostgreSQL's grouping() takes, which says of which set a row is.
-_MOST_GROUPED = 31
-# Databases whose windows sort, and whose joins do not.
-_JOINED = ("duckdb",)
 
 
-def statement(rows: Rows, dialect: str, *, counted: bool) -> Any:
+def statement(rows: Rows, dialect: Dialect, *, counted: bool) -> Any:
     """Write rows as one statement; `counted` adds how many there are, as a last column."""
     tables = []
     for name, step, text, often in _named_steps(rows, dialect):
@@ -39,7 +36,9 @@ def statement(rows: Rows, dialect: str, *, counted: bool) -> Any:
             made = sa.text(text.replace(":", r"\:")).columns(*map(sa.column, step.columns))
         named = made.cte(name)
         # The others keep what is named twice; older versions of DuckDB where they are told to.
-        tables.append(named.prefix_with("MATERIALIZED") if often and dialect == "duckdb" else named)
+        tables.append(
+            named.prefix_with("MATERIALIZED") if often and dialect.name == "duckdb" else named
+        )
         last = name
     columns: list[Any] = [sa.literal_column(name).label(name) for name in rows.columns]
     if counted:
@@ -47,14 +46,14 @@ def statement(rows: Rows, dialect: str, *, counted: bool) -> Any:
     return sa.select(*columns).select_from(sa.text(last)).add_cte(*tables)
 
 
-def text(rows: Rows, dialect: str) -> str:
+def text(rows: Rows, dialect: Dialect) -> str:
     """Write rows that are made of named ones alone, for whoever sends them later."""
     every = list(_named_steps(rows, dialect))
     before = ", ".join(f"{name} AS ({made})" for name, _, made, _ in every[:-1])
-    return f"WITH {before} {every[-1][2]}" if before else every[-1][2]
+    return f"with {before} {every[-1][2]}" if before else every[-1][2]
 
 
-def _named_steps(rows: Rows, dialect: str) -> Iterator[tuple[str, Rows, str, bool]]:
+def _named_steps(rows: Rows, dialect: Dialect) -> Iterator[tuple[str, Rows, str, bool]]:
     """Yield each step with its name, its text, and whether it is used more than once."""
     ordered: list[Rows] = []
     uses: Counter[int] = Counter()
@@ -92,7 +91,7 @@ def _cells(step: steps.Cells) -> Any:
     return sa.select(*cells).select_from(table.source)
 
 
-def _written(step: Rows, inputs: list[str], dialect: str) -> str:
+def _written(step: Rows, inputs: list[str], dialect: Dialect) -> str:
     """Write a step in the dialect of a database."""
     if isinstance(step, steps.Gathered | steps.Listed):
         return _gathered(step, inputs[0], dialect)
@@ -101,7 +100,7 @@ def _written(step: Rows, inputs: list[str], dialect: str) -> str:
     return written(_text(step, inputs, dialect), dialect)
 
 
-def _text(step: Rows, inputs: list[str], dialect: str) -> str:  # noqa: PLR0911
+def _text(step: Rows, inputs: list[str], dialect: Dialect) -> str:  # noqa: PLR0911
     """Write a step in Spark's dialect."""
     table = inputs[0]
     match step:
@@ -116,7 +115,7 @@ def _text(step: Rows, inputs: list[str], dialect: str) -> str:  # noqa: PLR0911
         case steps.Totalled():
             return _totalled(step, table, dialect)
         case steps.LookedUp():
-            return _looked_up(step, *inputs, dialect)
+            return _looked_up(step, table, inputs[1], dialect)
         case steps.United():
             below = f"select {_named(step.texts)} from {inputs[1]}"
             return f"select {', '.join(step.columns)} from {table} union all {below}"
@@ -134,10 +133,10 @@ def _grouped(keys: Any, sums: str, table: str) -> str:
     )
 
 
-def _totalled(step: steps.Totalled, table: str, dialect: str) -> str:
+def _totalled(step: steps.Totalled, table: str, dialect: Dialect) -> str:
     """Write a sum by a window or, where those sort and joins do not, by a join."""
     keys = ", ".join(step.keys)
-    if dialect not in _JOINED:
+    if dialect.joins_missing != "fast":
         order = f" order by {step.order} {ALL}" if step.order else ""
         return (
             f"select *, {step.text} over (partition by {keys}{order}) as {step.name} from {table}"
@@ -147,15 +146,15 @@ def _totalled(step: steps.Totalled, table: str, dialect: str) -> str:
     return f"select a.*, b.{step.name} from {table} as a join ({sums}) as b on {same}"
 
 
-def _looked_up(step: steps.LookedUp, table: str, few: str, dialect: str) -> str:
-    """Write a join, in which a missing key equals another; SQLite would compare all with all."""
-    if dialect == "sqlite":
+def _looked_up(step: steps.LookedUp, table: str, few: str, dialect: Dialect) -> str:
+    """Write a join, in which a missing key equals another."""
+    if dialect.joins_missing == "sorted":
         return _sorted_together(step, table, few)
-    equal = "<=>" if dialect in _JOINED else "="
+    equal = "<=>" if dialect.joins_missing == "fast" else "="
     same = " and ".join(f"a.{key} {equal} b.{key}" for key in step.keys)
     added = {name: f"b.{name}" for name in step.added}
     if equal == "=" and len(step.keys) == 1:
-        # PostgreSQL has only a slow join by what may be missing: that one is looked up apart.
+        # There is only a slow join by what may be missing: that one is looked up apart.
         (key,) = step.keys
         none = {name: f"(select {name} from {few} where {key} is null)" for name in added}
         added = {name: f"if(a.{key} is null, {none[name]}, b.{name})" for name in added}
@@ -176,10 +175,10 @@ def _sorted_together(step: steps.LookedUp, table: str, few: str) -> str:
     return f"select {', '.join(step.columns)} from ({whole}) as y where of_few = 0"
 
 
-def _sets(step: steps.GroupedSets, table: str, dialect: str) -> str:
+def _sets(step: steps.GroupedSets, table: str, dialect: Dialect) -> str:
     """Write one grouping for all sets, or one for each where the database has no such thing."""
     every, sums = step.of_sets, _named(step.sums)
-    if dialect == "sqlite" or len(every) > _MOST_GROUPED:
+    if len(every) > dialect.most_grouped:
         each = []
         for w, one in enumerate(step.sets):
             cells = (name if name in one else f"null as {name}" for name in every)
@@ -197,7 +196,7 @@ def _sets(step: steps.GroupedSets, table: str, dialect: str) -> str:
     return f"select {columns} from {table} group by grouping sets ({sets})"
 
 
-def _gathered(step: steps.Gathered | steps.Listed, table: str, dialect: str) -> str:
+def _gathered(step: steps.Gathered | steps.Listed, table: str, dialect: Dialect) -> str:
     """Number what is different, and put the numbers of each group together as one text."""
     *cells, rows = step.entry
     keys, sums = ", ".join(step.keys), ""
@@ -212,12 +211,5 @@ def _gathered(step: steps.Gathered | steps.Listed, table: str, dialect: str) -> 
     )
     numbered = f"SELECT *, {rank} AS c_ FROM {table}"
     entry = f"CAST(c_ AS TEXT) || ':' || CAST({rows} AS TEXT)"
-    if dialect == "sqlite":
-        # A window, because SQLite before 3.44 sorts in no other way what it puts together.
-        whole = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
-        over = f"OVER (PARTITION BY {keys} ORDER BY c_ {whole})"
-        numbered = f"SELECT *, GROUP_CONCAT({entry}, ',') {over} AS e_ FROM ({numbered})"
-        entries = "MIN(e_)"
-    else:
-        entries = f"STRING_AGG({entry}, ',' ORDER BY c_)"
-    return f"SELECT {keys}, {entries} AS {step.name}{sums} FROM ({numbered}) AS x GROUP BY {keys}"
+    entries, each = dialect.listed(entry, "c_", keys, f"({numbered})")
+    return f"SELECT {keys}, {entries} AS {step.name}{sums} FROM {each} AS x GROUP BY {keys}"

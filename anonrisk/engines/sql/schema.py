@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anonrisk.counts.schema import Schema
-from anonrisk.engines.sql import nested
 from anonrisk.engines.sql.cells import largest_whole
 
 if TYPE_CHECKING:
@@ -33,7 +32,8 @@ class SqlSchema(Schema):
 
     def nested(self) -> Sequence[str]:
         """List the paths inside structs, where the database has them."""
-        return nested.paths(self.frame)
+        found: list[str] = self.frame.dialect.paths(self.frame)
+        return found
 
     def has_rows(self) -> bool:
         """Tell whether there is any row."""

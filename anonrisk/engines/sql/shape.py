@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from anonrisk.counts.shapes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE, Numerals, Shape
-from anonrisk.engines.sql.cells import let_match, matches
+from anonrisk.engines.sql.cells import let_look, matches
 from anonrisk.engines.sql.table import kind_of_cells
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _counted(searched: SearchedColumns, conditions: Sequence[Any]) -> list[int]:
     """Count the records for which each condition holds."""
     if not conditions:
         return []
-    let_match(searched.table)
+    let_look(searched.table)
     cells = {f"x{i}": sa.case((is_one, 1), else_=0) for i, is_one in enumerate(conditions)}
     rows = searched.rows(**cells).subquery()
     ((*found,),) = searched.table.fetch(

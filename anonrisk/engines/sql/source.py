@@ -14,9 +14,9 @@ import sqlalchemy as sa
 from sqlalchemy.sql import quoted_name
 
 from anonrisk.engines.sql.database import database_of
+from anonrisk.engines.sql.dialects import dialect_of
 from anonrisk.engines.sql.guard import guarded
 from anonrisk.engines.sql.reading import reading
-from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -24,18 +24,8 @@ if TYPE_CHECKING:
     from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name
     from anonrisk.engines.sql.database import Database
+    from anonrisk.engines.sql.dialects import Dialect
     from anonrisk.engines.sql.reading import Reading
-
-DIALECTS = ("sqlite", "duckdb", "postgresql")
-
-
-def check_dialect(dialect: str) -> None:
-    """Refuse a kind of database that nobody has compared with `engines.base`."""
-    if dialect not in DIALECTS:
-        raise UnsupportedFrameError(
-            f"what {dialect} holds for equal has not been compared with anonrisk's rules: "
-            "use SQLite, DuckDB or PostgreSQL, or read the table into pandas or Spark"
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +48,7 @@ class SqlSource:
 
     def __post_init__(self) -> None:
         """Refuse a database whose rules of equality are not known to be ours."""
-        check_dialect(self.dialect)
+        dialect_of(self.database.dialect)
 
     @cached_property
     def database(self) -> Database:
@@ -66,9 +56,9 @@ class SqlSource:
         return database_of(self.connection)
 
     @property
-    def dialect(self) -> str:
-        """Name of the database."""
-        return self.database.dialect
+    def dialect(self) -> Dialect:
+        """How this kind of database is asked."""
+        return dialect_of(self.database.dialect)
 
     @contextmanager
     def reading(self) -> Iterator[Reading]:

@@ -11,9 +11,9 @@ from anonrisk.engines.pushed.records import lost_rows
 from anonrisk.engines.pushed.score import split_by_sorting
 from anonrisk.engines.sql import equality
 from anonrisk.engines.sql.database import same_place
-from anonrisk.engines.sql.equality import kind_of_cells
+from anonrisk.engines.sql.dialects import kind_of_cells
 from anonrisk.engines.sql.rows import statement
-from anonrisk.engines.sql.source import DIALECTS, SqlSource
+from anonrisk.engines.sql.source import SqlSource
 from anonrisk.engines.sql.text import check_logarithms
 from anonrisk.errors import EmptyTableError, UnsupportedFrameError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name
     from anonrisk.engines.pushed.rows import Row, Rows
 
-__all__ = ["DIALECTS", "Look", "SqlTable", "any_missing", "kind_of_cells", "look"]
+__all__ = ["Look", "SqlTable", "any_missing", "kind_of_cells", "look"]
 
 
 class SqlTable(SqlSource):
@@ -43,7 +43,7 @@ class SqlTable(SqlSource):
     @property
     def typed_by_cell(self) -> bool:
         """Whether each cell has a type of its own."""
-        return self.dialect == "sqlite"
+        return self.dialect.typed_by_cell
 
     def fetch_rows(self, rows: Rows, doing: str, most: int | None = None) -> list[Row]:
         """Run the steps as one statement, and see that no row is lost on the way."""

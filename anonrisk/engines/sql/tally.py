@@ -74,11 +74,11 @@ def tally(table: SqlTable, columns: Qid, collapsible: Qid = ()) -> Tally:
 def _cell(table: SqlTable, cell: Any, kind: str) -> Any:
     """Give a cell in a form that every driver brings out as it is."""
     if kind == "timestamp":
-        return cells.microseconds(table, cell)
+        return table.dialect.microseconds(cell)
     if kind == "number":
         return double(cell)
     if kind == "other":
-        return sa.func.hex(cell) if table.dialect == "sqlite" else sa.cast(cell, sa.Text)
+        return table.dialect.as_text(cell)
     return cell
 
 
@@ -100,7 +100,7 @@ def _collapsed(table: SqlTable, name: Name, cell: Any, type_: str, kind: str) ->
     """Give a coarser cell: dates by month, numbers by fine bins; None where there is none."""
     if kind in DATES:
         month = sa.func.date_trunc("month", cells.in_greenwich(cell, type_))
-        return sa.cast(month, sa.Date) if kind == "date" else cells.microseconds(table, month)
+        return sa.cast(month, sa.Date) if kind == "date" else table.dialect.microseconds(month)
     if kind not in NUMBERS:
         return None
     cuts = _cuts(table, name, double(cell))

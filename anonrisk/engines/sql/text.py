@@ -10,24 +10,21 @@ import sqlalchemy as sa
 from anonrisk.errors import ArgumentError, EngineError, UnsupportedFrameError, raise_alone
 
 if TYPE_CHECKING:
+    from anonrisk.engines.sql.dialects import Dialect
     from anonrisk.engines.sql.source import SqlSource
 
 _OLDEST = 25
-# What SQLGlot calls the databases of `table.DIALECTS`.
-_NAMES = {"sqlite": "sqlite", "duckdb": "duckdb", "postgresql": "postgres"}
 
 
 @lru_cache(maxsize=256)
-def written(query: str, dialect: str) -> str:
+def written(query: str, dialect: Dialect) -> str:
     """Write a query of Spark's dialect in that of a database."""
     sqlglot = _sqlglot()
-    tree = sqlglot.parse_one(query, read="spark")
-    if dialect == "sqlite":
-        tree = tree.transform(_infinite)
-    return str(tree.sql(_NAMES[dialect], unsupported_level=sqlglot.ErrorLevel.RAISE))
+    tree = dialect.rewritten(sqlglot.parse_one(query, read="spark"))
+    return str(tree.sql(dialect.sqlglot, unsupported_level=sqlglot.ErrorLevel.RAISE))
 
 
-def one_query(query: str, dialect: str) -> str:
+def one_query(query: str, dialect: Dialect) -> str:
     """Give a query of a caller's without what ends it; refuse more than one statement.
 
     It is put in parentheses, which one too many of its own would leave.
@@ -35,7 +32,7 @@ def one_query(query: str, dialect: str) -> str:
     sqlglot = _sqlglot()
     wrong = "a query is one statement, with as many closing as opening parentheses"
     try:
-        tokens = sqlglot.tokenize(query, read=_NAMES[dialect])
+        tokens = sqlglot.tokenize(query, read=dialect.sqlglot)
     except sqlglot.errors.SqlglotError:
         # Its message quotes the query, and that may quote cells.
         raise ArgumentError(f"{wrong}; this one cannot be read") from None
@@ -68,18 +65,9 @@ def _without_sqlglot() -> UnsupportedFrameError:
     )
 
 
-def _infinite(node: Any) -> Any:
-    """SQLite reads 'inf' as 0, and a number that is too large as infinite."""
-    from sqlglot import exp
-
-    if isinstance(node, exp.Cast) and node.this.is_string and node.this.name == "inf":
-        return exp.Literal.number("9e999")
-    return node
-
-
 def check_logarithms(table: SqlSource, query: str) -> None:
     """Refuse a query that takes logarithms in an SQLite that was built without them."""
-    if table.dialect != "sqlite" or "ln(" not in query:
+    if table.dialect.name != "sqlite" or "ln(" not in query:
         return
     try:
         table.fetch(sa.select(sa.func.ln(2.0), sa.func.exp(0.0)), "take a logarithm")

@@ -8,31 +8,27 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 if TYPE_CHECKING:
-    from anonrisk.engines.sql.table import SqlTable
+    from anonrisk.engines.sql.dialects.base import Dialect
 
 _FIELD = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^\s",()]+))\s+')
 
 
-def paths(table: SqlTable) -> list[str]:
-    """List the paths inside the structs of a table."""
-    of = {"duckdb": sa.func.typeof, "postgresql": sa.func.pg_typeof}.get(table.dialect)
+def types(table: Any, dialect: Dialect) -> dict[str, str]:
+    """Return the types of all columns; of none where two of one name cannot be asked for."""
     names = list(dict.fromkeys(table.names))
-    if of is None or len(names) < len(table.names):
-        # SQLite has no structs, and columns of one name cannot be asked for.
-        return []
-    types = [sa.cast(of(table.raw(name)), sa.Text).label(f"t{i}") for i, name in enumerate(names)]
-    kinds = dict(zip(names, map(str, table.told(types, "read the types")), strict=True))
-    if table.dialect == "duckdb":
-        return [path for name, kind in kinds.items() for path in in_type(name, kind)]
-    inside = _composites(table, set(kinds.values()))
-    return [path for name, kind in kinds.items() for path in _within(name, kind, inside)]
+    if len(names) < len(table.names):
+        return {}
+    of = dialect.type_of
+    asked = [sa.cast(of(table.raw(name)), sa.Text).label(f"t{i}") for i, name in enumerate(names)]
+    return dict(zip(names, map(str, table.told(asked, "read the types")), strict=True))
 
 
-def _within(name: str, kind: str, inside: dict[str, list[tuple[str, str]]]) -> list[str]:
+def within(name: str, kind: str, inside: dict[str, list[tuple[str, str]]]) -> list[str]:
+    """List the paths inside a type of PostgreSQL, of which `composites` knows the fields."""
     found = []
     for field, deeper in inside.get(kind.removesuffix("[]"), ()):
         below = f"{name}.{field}" if field else name
-        found += [*([below] if field else []), *_within(below, deeper, inside)]
+        found += [*([below] if field else []), *within(below, deeper, inside)]
     return found
 
 
@@ -82,7 +78,7 @@ def _split(inside: str) -> list[str]:
     return [*parts, inside[begin:]]
 
 
-def _composites(table: SqlTable, kinds: set[str]) -> dict[str, list[tuple[str, str]]]:
+def composites(table: Any, kinds: set[str]) -> dict[str, list[tuple[str, str]]]:
     """List the fields of types of PostgreSQL that are composite, each with its own type.
 
     What a domain is made of is a field without a name. No type holds itself, so that this ends.

@@ -1,0 +1,185 @@
+"""What differs from one kind of database to the next: a back end is a file with a `Dialect`.
+
+Everything else about databases is written once. Where a dialect says nothing of its own, what is
+here is standard SQL, as PostgreSQL and DuckDB understand it.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import sqlalchemy as sa
+
+from anonrisk.counts import contents as rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+# Texts that differ, although some collations hold a pair of them for the same.
+_DIFFERENT = ("a", "A", "a ", "\N{LATIN SMALL LETTER A WITH ACUTE}", "a\N{COMBINING ACUTE ACCENT}")
+
+
+class Dialect:
+    """How one kind of database is asked, and when it holds two cells for equal.
+
+    Attributes
+    ----------
+    name, title, sqlglot : str
+        What SQLAlchemy, people and SQLGlot call it.
+    driver : tuple of str
+        The module and the class of connections of its own package.
+    url : str
+        A URL of it, for messages.
+    texts, floats, others : tuple of str
+        Types of cells that are one value each, by what the database itself calls them.
+    held : mapping
+        What such columns hold, in the words of `engines.order`, but numbers by how they are
+        compared.
+    catalogue : str
+        Selects every table and view that may be named: its schema, its name, whether the name alone
+        finds it.
+    begin, begin_within : str
+        How a transaction begins that sees one state and only reads; and where the driver has sent a
+        BEGIN of its own before the first statement.
+    begins_itself : bool
+        Whether SQLAlchemy's driver begins a transaction for a query.
+    typed_by_cell : bool
+        Whether each cell has a type of its own.
+    most_grouped : int
+        How many columns may be in several grouping sets; 0 where there are none.
+    joins_missing : str
+        How rows are joined by a key that may be missing: "fast" like any other, "apart" by two
+        look-ups, "sorted" by a window over both tables.
+    spelling : Spelling
+        How it writes what is looked for in cells.
+    letters : str
+        The collation that sorts by the numbers of letters.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    sqlglot: ClassVar[str]
+    driver: ClassVar[tuple[str, str]]
+    url: ClassVar[str]
+    texts: ClassVar[tuple[str, ...]] = ()
+    floats: ClassVar[tuple[str, ...]] = ()
+    others: ClassVar[tuple[str, ...]] = ()
+    held: ClassVar[Mapping[str, tuple[str, ...]]]
+    catalogue: ClassVar[str]
+    begin: ClassVar[str]
+    begin_within: ClassVar[str] = ""
+    begins_itself: ClassVar[bool] = False
+    typed_by_cell: ClassVar[bool] = False
+    most_grouped: ClassVar[int] = 31
+    joins_missing: ClassVar[str] = "fast"
+    spelling: ClassVar[rules.Spelling]
+    letters: ClassVar[str]
+
+    def writer(self) -> Any:
+        """Return what writes statements for the database's own package."""
+        raise NotImplementedError
+
+    @property
+    def known(self) -> set[str]:
+        """Every type of cells that are compared as ours are."""
+        return {*self.texts, *self.floats, *self.others}
+
+    # ---- cells ----------------------------------------------------------------------------------
+
+    def cell(self, column: Any, kind: str) -> Any:
+        """Return a column such that missing is NULL and equal cells are equal."""
+        return column if kind not in self.floats else self.without_nan(column, kind)
+
+    def without_nan(self, column: Any, kind: str) -> Any:
+        """Return a column of floats with NULL for NaN."""
+        raise NotImplementedError
+
+    def type_of(self, column: Any) -> Any:
+        """Return the type of a column, of which no row is looked at."""
+        return sa.func.typeof(column)
+
+    def enumerations(self, table: Any, kinds: set[str]) -> set[str]:  # noqa: ARG002
+        """Find which of some types are enumerations, whose labels are compared exactly."""
+        return set()
+
+    def tells_apart(self, table: Any, name: Any) -> Any:
+        """Tell whether a column of texts holds different ones for different."""
+        nothing = sa.select(table.raw(name).label("x")).select_from(table.source)
+        texts: list[Any] = [sa.select(sa.literal_column(f"'{text}'")) for text in _DIFFERENT]
+        every = sa.union_all(nothing.where(sa.false()), *texts).subquery()
+        different = sa.select(every.c.x).distinct().subquery()
+        counted = sa.select(sa.func.count()).select_from(different).scalar_subquery()
+        return counted == len(_DIFFERENT)
+
+    def paths(self, table: Any) -> list[str]:  # noqa: ARG002
+        """List the paths inside the structs of a table."""
+        return []
+
+    def microseconds(self, cell: Any) -> Any:
+        """Return the microseconds from 1970 to an instant, or to what a clock says."""
+        seconds = sa.extract("epoch", cell)
+        return sa.cast(seconds * sa.literal_column("1000000"), sa.BigInteger)
+
+    def floor(self, number: Any) -> Any:
+        """Round a number that is not negative down."""
+        return sa.cast(sa.func.floor(number), sa.BigInteger)
+
+    def matches(self, text: Any, pattern: str) -> Any:
+        """Tell whether the whole of a text matches an expression."""
+        return text.regexp_match(rf"\A(?:{pattern})\Z")
+
+    def contains(self, text: Any, pattern: str) -> Any:
+        """Tell whether a part of a text matches an expression."""
+        return text.regexp_match(pattern)
+
+    def folded(self, text: Any) -> Any:
+        """Return a text without case, spaces and accents."""
+        return sa.func.translate(text, rules.FOLDED_FROM, rules.FOLDED_TO)
+
+    def hashed(self, text: Any) -> Any:
+        """Return by what some texts are drawn."""
+        return sa.func.md5(text)
+
+    def as_text(self, cell: Any) -> Any:
+        """Return a cell of another type in a form that every driver brings out as it is."""
+        return sa.cast(cell, sa.Text)
+
+    def as_json(self, cell: Any) -> Any:
+        """Return a cell that is made of others as JSON."""
+        return cell
+
+    # ---- statements -----------------------------------------------------------------------------
+
+    def rewritten(self, tree: Any) -> Any:
+        """Change a query, as SQLGlot has read it, where SQLGlot writes it wrong."""
+        return tree
+
+    def listed(self, entry: str, order: str, keys: str, table: str) -> tuple[str, str]:  # noqa: ARG002
+        """Return how the entries of each group become one text, in order, and of which table."""
+        return f"STRING_AGG({entry}, ',' ORDER BY {order})", table
+
+    def columns_alone(self, query: str) -> str | None:  # noqa: ARG002
+        """Return a statement that lists the columns of a query under the names they have in it.
+
+        None where a query in parentheses keeps them.
+        """
+        return None
+
+    # ---- sessions -------------------------------------------------------------------------------
+
+    def in_transaction(self, connection: Any) -> bool:
+        """Tell whether a connection of the database's own package is in a transaction."""
+        raise NotImplementedError
+
+    def cursor(self, connection: Any, *, streams: bool) -> Any:
+        """Return what runs a statement, whatever the caller wants rows to be."""
+        raise NotImplementedError
+
+    def plain_texts(self, connection: Any) -> AbstractContextManager[None]:  # noqa: ARG002
+        """Let texts come as texts, whatever the caller wants of a connection."""
+        return nullcontext()
+
+    def prepare(self, connection: Callable[[], Any]) -> None:
+        """Give a connection of the database's own package the functions that are asked of it."""
