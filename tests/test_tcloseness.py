@@ -196,3 +196,10 @@ def test_a_missing_value_is_told_before_the_hierarchy(frame):
     table = frame({"q": [1, 1], "s": ["a", None]})
     with pytest.raises(errors.MissingValuesError, match="in 1 row"):
         table.anon.tcloseness("q", "s", hierarchy={"all": ["a"]}, missing_sensitive="error")
+
+
+@pytest.mark.contract
+def test_a_column_with_nothing_in_it_takes_any_order(frame):
+    table = frame({"zip": ["a", "a", "b"], "ill": [None] * 3})
+    order = ["flu", "gout"]
+    assert table.anon.tcloseness("zip", "ill", order=order, missing_sensitive="value") == 0

@@ -72,7 +72,7 @@ def _fetched(about: ClassValues, values: Rows, n_values: int) -> list[Row]:
     records, told = about.records, about.told_of_class()
     pairs = about.counted.look_up(values, "s").select("*", c="cast(c as bigint)")
     listed = pairs.list_pairs(
-        *about.keys, entry=("r", "c"), name="entries", n="sum(persons)", **told
+        *about.keys, entry=("r", "c"), name="entries", n=f"sum({about.members})", **told
     )
     sums = {**records.told("n_rows", records.qs), **again(told)}
     kinds = listed.group(*records.about, "entries", "n", classes="count(1)", **sums)

@@ -99,6 +99,11 @@ class CountedRecords:
             dropped = " or ".join(each)
         return made.select("*", d=dropped) if "d" in self.about else made
 
+    def kept(self) -> Rows:
+        """Leave out the records that are dropped, of a question about one quasi-identifier."""
+        needed = self._needed
+        return self.rows.where(f"not ({any_missing(needed)})") if needed else self.rows
+
     def told(self, weight: str, names: Iterable[str] | None = None) -> dict[str, str]:
         """Sum up what may be refused, over rows each of which stands for many.
 

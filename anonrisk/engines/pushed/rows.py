@@ -50,8 +50,11 @@ class PushedTable(Protocol):
     def n_rows(self) -> int:
         """Count all rows."""
 
-    def split_shares(self, rows: Rows, values: Rows, column: Name) -> Rows:
-        """Add `split`, `sum_r`, `sum_high` and `sum_split` of an ordered distance to pairs."""
+    def split_shares(self, rows: Rows, values: Rows, alone: Rows, column: Name) -> Rows:
+        """Add `split`, `sum_r`, `sum_high` and `sum_split` of an ordered distance to pairs.
+
+        The values of a column come twice: from the pairs, and without need of them.
+        """
 
 
 @dataclass(frozen=True, eq=False)

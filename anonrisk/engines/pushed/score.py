@@ -21,7 +21,6 @@ from anonrisk.measures.scores import FORMULAS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.core.columns import Name
     from anonrisk.counts.question import Question, Score, Sensitive
     from anonrisk.engines.pushed.rows import PushedTable, Row, Rows
 
@@ -85,7 +84,7 @@ def scored_classes(about: ClassValues, asked: Sequence[Score]) -> Rows:
     """Plan one row per class: its columns, size and scores, and what is told of it."""
     if about.levels:
         return _in_hierarchy(about)
-    words = Placeholders(", ".join(about.of_class), "persons")
+    words = Placeholders(", ".join(about.of_class), about.members)
     formulas = [FORMULAS[score.name] for score in asked]
     rows = about.counted
     if any(formula.compared for formula in formulas):
@@ -97,12 +96,12 @@ def scored_classes(about: ClassValues, asked: Sequence[Score]) -> Rows:
     if about.sensitive.ordered:
         reached = rows.select("*", reached=tcloseness.REACHED)
         column = about.sensitive.column
-        split = about.records.table.split_shares(reached, about.values, column)
+        split = about.records.table.split_shares(reached, about.values, about.values_alone, column)
         rows = split.select("*", moved=tcloseness.MOVED)
     texts = {
         f"x{i}": words.text(FORMULAS[score.name].sql, score.c) for i, score in enumerate(asked)
     }
-    return rows.group(*about.keys, n="sum(persons)", **about.told_of_class(), **texts)
+    return rows.group(*about.keys, n=f"sum({about.members})", **about.told_of_class(), **texts)
 
 
 def _in_hierarchy(about: ClassValues) -> Rows:
@@ -114,7 +113,7 @@ def _in_hierarchy(about: ClassValues) -> Rows:
     shares = shares.select("level", part=part, share="t / t_all")
     told = about.told_of_class()
     found = about.counted.look_up(about.values, "s").total("total", "sum(c)", about.of_class)
-    sums = {"c": "sum(c)", "n": "sum(persons)", "total": "max(total)", **told}
+    sums = {"c": "sum(c)", "n": f"sum({about.members})", "total": "max(total)", **told}
     merged = found.group_sets(sets, *about.keys, name="level", **sums)
     merged = merged.select(*about.keys, "level", *sums, part=part).look_up(shares, "level", "part")
     # Every level has seen every row, so that one of them speaks for all.
@@ -123,7 +122,7 @@ def _in_hierarchy(about: ClassValues) -> Rows:
     return merged.group(*about.keys, **again(lowest, lowest), x0=score)
 
 
-def split_by_sorting(rows: Rows, values: Rows, _: Name) -> Rows:
+def split_by_sorting(rows: Rows, values: Rows, *_: object) -> Rows:
     """Find the place of a class's share among those of the table by sorting the two together.
 
     See `measures.tcloseness.ordered`.

@@ -46,6 +46,11 @@ class ClassValues:
         return self.records.question.unit is not None
 
     @property
+    def members(self) -> str:
+        """The column whose sum is the size of a class: without persons, how often it has values."""
+        return "persons" if self.persons else "c"
+
+    @property
     def of_class(self) -> list[str]:
         """The columns by which a window over classes sorts."""
         return ["hash"] * self.records.table.sorts_by_hash + self.keys
@@ -58,18 +63,16 @@ class ClassValues:
     @cached_property
     def counted(self) -> Rows:
         """Each class and value once, with what is told of it; all of a class together."""
-        pair = [*self.keys, "s"]
+        pair, columns = [*self.keys, "s"], {"c": "cast(c as double)"}
         if self.persons:
             met = f"row_number() over (partition by {', '.join((*self.keys, 'u'))} order by s)"
             marked = self.every.select("*", first=f"if({met} = 1, 1, 0)")
             told = self.records.told("pair_rows", ["u"])
             counted = marked.group(*pair, c="count(1)", persons="sum(first)", **told)
-            columns = {"c": "c", "persons": "persons"} | {name: name for name in told}
+            columns |= {"persons": "cast(persons as double)"} | {name: name for name in told}
         else:
-            counted = self.every
-            columns = dict.fromkeys(("c", "persons", "n_rows"), "pair_rows")
+            counted, columns = self.every, {"c": "cast(pair_rows as double)"}
         # As floats: sums and quotients of those are floats in every database.
-        columns |= {name: f"cast({columns[name]} as double)" for name in ("c", "persons")}
         if self.records.table.sorts_by_hash:
             columns["hash"] = f"xxhash64({', '.join(self.keys)})"
         return counted.arrange(*self.keys).select(*pair, **columns)
@@ -78,11 +81,20 @@ class ClassValues:
     def values(self) -> Rows:
         """Each value once, with its number in the table, its share, its rank and its groups."""
         if self.persons:
-            once = self.kept(self.every).group("s", "u", n_rows="sum(pair_rows)")
-            # The condition always holds: see `count`.
-            counts = once.where("n_rows > 0").group("s", t="cast(count(1) as double)")
-        else:
-            counts = self.kept(self.counted).group("s", t="sum(c)").where("t > 0")
+            return self.values_alone
+        # The condition always holds: see `count`.
+        return self._described(self.kept(self.counted).group("s", t="sum(c)").where("t > 0"))
+
+    @cached_property
+    def values_alone(self) -> Rows:
+        """The same, where classes are not needed beside them."""
+        once, n = self.every, "cast(count(1) as double)"
+        if self.persons:
+            once = self.kept(once).group("s", "u", n_rows="sum(pair_rows)").where("n_rows > 0")
+            return self._described(once.group("s", t=n))
+        return self._described(self.records.kept().group("s", t=n))
+
+    def _described(self, counts: Rows) -> Rows:
         few = self._numbered(counts.arrange())
         made = {
             "t_all": "sum(t) over (partition by 0)",
@@ -133,7 +145,7 @@ class ClassValues:
 
     def told_of_class(self) -> dict[str, str]:
         """Sum up what may be refused over the pairs of a class, but for its own columns."""
-        told = self.records.told("n_rows", ["s"])
+        told = self.records.told("n_rows" if self.persons else "c", ["s"])
         if self.persons:
             told |= again(self.records.told("", ["u"]))
         if self._lists:
@@ -151,7 +163,8 @@ class ClassValues:
             if kind in {"floats", "decimals"}:
                 raise refusals.no_hierarchy(column)
         elif sensitive.order is not None:
-            check_kinds(column, sensitive.order, "numbers" if kind in _NUMBERS else kind)
+            held = {"nothing": None, **dict.fromkeys(_NUMBERS, "numbers")}.get(kind, kind)
+            check_kinds(column, sensitive.order, held)
         elif kind in _NO_ORDER:
             raise refusals.not_ordered(column)
 

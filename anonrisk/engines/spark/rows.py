@@ -69,9 +69,9 @@ class SparkTable:
         with guarded("count the rows"):
             return self.frame.count()
 
-    def split_shares(self, rows: Rows, values: Rows, column: Name) -> Rows:
+    def split_shares(self, rows: Rows, _: Rows, alone: Rows, column: Name) -> Rows:
         """Add what an ordered distance needs, after a look at the values."""
-        return split_by_arrays(self, rows, values, column)
+        return split_by_arrays(self, rows, alone, column)
 
     def check_types(self, roles: Mapping[Name, str], ends: Mapping[Name, tuple[Any, Any]]) -> None:
         """Do nothing: a column of Spark has one type."""
