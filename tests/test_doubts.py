@@ -699,6 +699,7 @@ def test_objects_that_are_written_as_texts_are_looked_at(kind):
     assert verdict.status == "could_not_assess"
 
 
+@pytest.mark.contract
 def test_spaces_of_every_kind_and_small_letters_hide_no_number(frame):
     rng = random.Random(4)
     spaces = ["\u00a0", "\u2003", "\u202f", "\u3000", "\u200b", "\ufeff", "\u2028", "\t", "\x0b"]

@@ -270,12 +270,17 @@ def _finnish(code: Codes) -> Any:
 def _iban(code: Codes) -> Any:
     if isinstance(code, SqlSigns):
         return _iban_in_sql(code)
-    rest: Any = code(0) * 0
+    parts: list[tuple[Any, Any]] = []
     for i in (*range(4, LONGEST), 0, 1, 2, 3):
         sign = code(i)
         factor = _where(sign >= 65, 100, _where(sign >= 48, 10, 1))
-        rest = (rest * factor + _where(sign >= 48, _value(sign), 0)) % 97
-    return rest == 1
+        parts.append((factor, _where(sign >= 48, _value(sign), 0)))
+    # Two and two: one sign after the other would nest deeper than Spark Connect can send.
+    while len(parts) > 1:
+        two = list(zip(parts[::2], parts[1::2], strict=False))
+        joined = [((f * g) % 97, (v * g + w) % 97) for (f, v), (g, w) in two]
+        parts = joined + parts[2 * len(two) :]
+    return parts[0][1] == 1
 
 
 def _iban_in_sql(signs: SqlSigns) -> SqlText:
