@@ -35,8 +35,9 @@ ROOT = Path(__file__).resolve().parents[1]
 # What is broken: where numbers and verdicts come from, not texts or pictures.
 TARGETS = (
     *("measures/*.py", "policy/*.py", "policy/budgets/*.py", "engines/numpy/*.py"),
-    *("engines/pushed/*.py", "engines/sql/{count,ranks,rows,score,sets,tally}.py"),
-    *("engines/spark/{count,population,rows,score,sensitive,sets,tally}.py",),
+    *("engines/pushed/*.py", "engines/sql/{count,places,rows,sets,tally}.py"),
+    *("engines/sql/dialects/*.py", "engines/spark/{count,places,population,rows}.py"),
+    *("engines/spark/{sets,split,tally}.py",),
     *("predict/{another_group,degree,density_limit,distribution,group,independent,kl,law}.py",),
     *("predict/{moments,pairs,sample_risk,stirling,subgroup,zipf}.py", "predict/population/*.py"),
     *("planning/{budget,class_rules,goal,goals,guarantee,lattice,mondrian}.py",),

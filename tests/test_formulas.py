@@ -246,7 +246,7 @@ def test_classes_without_a_score_are_noticed(connection, monkeypatch):
     real = rows.written
 
     def some(query, dialect):
-        return real(query.replace("max(c) / sum(persons)", "max(nullif(c, 2))"), dialect)
+        return real(query.replace("max(c) / sum(c)", "max(nullif(c, 2))"), dialect)
 
     monkeypatch.setattr(rows, "written", some)
     with pytest.raises(EngineError, match="no 'alpha' score of some classes"):
