@@ -700,6 +700,24 @@ def test_objects_that_are_written_as_texts_are_looked_at(kind):
 
 
 @pytest.mark.contract
+def test_every_rule_of_digits_can_be_sent(frame):
+    """Spark Connect sends an expression as a message, which nests no deeper than so much."""
+    if frame.kind != "connect":
+        pytest.skip("of Spark Connect alone")
+    from pyspark.sql.connect import functions as f
+
+    from anonrisk.engines.spark.contents import _agrees
+
+    client = frame({"x": ["a"]}).sparkSession.client
+    for number in CHECKED:
+        # As deep inside of others as it is when the columns are looked at.
+        rule = _agrees(f, number)
+        for _ in range(10):
+            rule = f.coalesce(rule, f.lit(False))
+        sent = rule.to_plan(client)
+        type(sent).FromString(sent.SerializeToString())
+
+
 def test_spaces_of_every_kind_and_small_letters_hide_no_number(frame):
     rng = random.Random(4)
     spaces = ["\u00a0", "\u2003", "\u202f", "\u3000", "\u200b", "\ufeff", "\u2028", "\t", "\x0b"]

@@ -8,7 +8,7 @@ from operator import add, and_, eq, ge, le, mod, mul, or_, sub
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts import contents as rules
-from anonrisk.counts.check_digits import CHECKED, FORMATS
+from anonrisk.counts.check_digits import CHECKED, FORMATS, SqlSigns
 from anonrisk.counts.contents import (
     BITS,
     CellContents,
@@ -28,9 +28,12 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.check_digits import CheckedNumber
 
 # Columns of folded spellings are counted behind all others.
 _FOLDED = 1_000_000
+# Signs of the text of a rule that Spark reads at once.
+_SHORT = 1_000
 _SPELLING = Spelling("({} rlike '{}')", "ascii", "chr", "string")
 _TEXTS = ("string", "char", "varchar")
 _NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal")
@@ -152,10 +155,7 @@ def _looks(
 
 
 def _bits(f: Any, asked: CellContents, formats: Collection[str]) -> Column:
-    """Compute the bits of a cell, and whether the digits of some formats agree.
-
-    The rules of digits are put together as columns: Spark would take minutes to read their text.
-    """
+    """Compute the bits of a cell, and whether the digits of some formats agree."""
 
     def marked(condition: Any, bit: Any) -> Any:
         return f.when(condition, bit).otherwise(f.lit(0).cast("long"))
@@ -163,10 +163,7 @@ def _bits(f: Any, asked: CellContents, formats: Collection[str]) -> Column:
     every = f.expr(rules.bits(asked.keys, _SPELLING, (), identifiers=asked.identifiers))
     for name in formats:
         digits = [
-            marked(
-                number.agrees(lambda i: _sign(f, i)).column,
-                f.lit(BITS[f"checked {j}"]).cast("long"),
-            )
+            marked(_agrees(f, number), f.lit(BITS[f"checked {j}"]).cast("long"))
             for j, number in enumerate(CHECKED)
             if number.candidates == name
         ]
@@ -174,6 +171,17 @@ def _bits(f: Any, asked: CellContents, formats: Collection[str]) -> Column:
         every += marked(f.expr(has_format), reduce(add, digits))
     bits: Column = every.cast("long")
     return bits
+
+
+def _agrees(f: Any, number: CheckedNumber) -> Any:
+    """Compute whether the digits of a number agree.
+
+    A long rule is put together as columns: Spark would take minutes to read the text of all. A
+    short one is a text, for Spark Connect sends no columns that nest a hundred levels deep.
+    """
+    text = str(number.agrees(SqlSigns("c", "ascii", "string")))
+    short = len(text) <= _SHORT
+    return f.expr(text) if short else number.agrees(lambda i: _sign(f, i)).column
 
 
 def _sign(f: Any, i: int) -> ColumnNumber:
