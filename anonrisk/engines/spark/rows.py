@@ -106,11 +106,11 @@ class _Made:
         if isinstance(rows, steps.Cells):
             projection = Projection.of(rows.table.frame)
             texts = (f"{projection.text(name)} as {q}" for q, name in rows.names.items())
-            return projection.table.selectExpr(*texts)
+            return select(projection.table, *texts)
         table, *others = map(self.of, rows.inputs)
         match rows:
             case steps.Selected():
-                return table.selectExpr(*_named(rows.texts))
+                return select(table, *_named(rows.texts))
             case steps.Filtered():
                 return table.where(rows.condition)
             case steps.Grouped():
@@ -138,8 +138,14 @@ class _Made:
             case steps.GroupedSets():
                 return _sets(table, rows)
             case steps.United():
-                return table.union(others[0].selectExpr(*_named(rows.texts)))
+                return table.union(select(others[0], *_named(rows.texts)))
         raise TypeError(type(rows))
+
+
+def select(table: DataFrame, *texts: str) -> DataFrame:
+    """Select columns by their texts; SQLFrame has no `selectExpr`."""
+    functions, _ = modules(table)
+    return table.select(*map(functions.expr, texts))
 
 
 def _named(texts: Any) -> list[str]:
@@ -163,14 +169,14 @@ def _looked_up(table: DataFrame, few: DataFrame, rows: steps.LookedUp) -> DataFr
 def _sets(table: DataFrame, rows: steps.GroupedSets) -> DataFrame:
     """Make a row of each for every set, with the columns of that one: one scan serves all."""
     last = len(rows.sets) - 1
-    repeated = table.selectExpr("*", f"explode(sequence(0, {last})) as {rows.name}")
+    repeated = select(table, *table.columns, f"explode(sequence(0, {last})) as {rows.name}")
     inside = {}
     for column in rows.of_sets:
         numbers = (str(w) for w, one in enumerate(rows.sets) if column in one)
         inside[column] = f"if({rows.name} in ({', '.join(numbers)}), {column}, null)"
     keys = (rows.name, *rows.keys, *rows.of_sets)
     others = [name for name in table.columns if name not in inside]
-    each = repeated.selectExpr(rows.name, *others, *_named(inside))
+    each = select(repeated, rows.name, *others, *_named(inside))
     return _grouped(each, keys, _named(rows.sums))
 
 
