@@ -73,3 +73,12 @@ def test_at_risk_without_anyone(frame):
 def test_at_risk_refuses_other_numbers(frame, k):
     with pytest.raises(errors.ArgumentError, match="k must be a whole number, at least 1"):
         frame(PEOPLE).anon.at_risk("zip", k=k)
+
+
+@pytest.mark.contract
+def test_values_that_an_order_or_a_hierarchy_misses_are_refused(frame):
+    table = frame({"zip": ["a", "a", "b", "b"], "ill": ["flu", "gout", "flu", "mumps"]})
+    with pytest.raises(errors.ArgumentError, match="1 value"):
+        table.anon.at_risk("zip", sensitive="ill", t=0.1, order=["flu", "gout"])
+    with pytest.raises(errors.HierarchyError, match="1 value"):
+        table.anon.at_risk("zip", sensitive="ill", t=0.1, hierarchy={"all": ["flu", "gout"]})

@@ -168,6 +168,15 @@ class ClassValues:
         elif kind in _NO_ORDER:
             raise refusals.not_ordered(column)
 
+    def look(self) -> None:
+        """Refuse values that the caller does not list, where classes are not fetched to tell."""
+        if self._lists:
+            told = {name: f"max({name})" for name in ("of_lost", "of_missing")}
+            if self.sensitive.ordered:
+                told["of_last"] = "max(last_r)"
+            table = self.records.table
+            self.refuse(table.fetch_rows(self.values_alone.group(**told), "look values up"))
+
     def refuse(self, rows: Sequence[Row]) -> None:
         """Refuse too many values, and values that the caller does not list."""
         sensitive, kept = self.sensitive, [row for row in rows if not row.get("d")]
@@ -176,11 +185,12 @@ class ClassValues:
         if not self._lists or not kept:
             return
         lost, no_value = _most(kept, "of_lost"), _most(kept, "of_missing")
-        # A missing value has no place of its own, and needs one only in a hierarchy.
+        # A missing value has no place of its own, and needs one only in a hierarchy; one that is
+        # refused anyhow is told as such.
         where = "order" if sensitive.hierarchy is None else "hierarchy"
-        if n := lost - (no_value if where == "order" else 0):
+        if n := lost - (no_value if where == "order" or sensitive.missing == "error" else 0):
             raise refusals.unknown_values(sensitive.column, n, where)
 
 
 def _most(rows: Sequence[Row], name: str) -> int:
-    return max(int(row[name]) for row in rows if row[name] is not None)
+    return max((int(row[name]) for row in rows if row[name] is not None), default=0)

@@ -123,6 +123,7 @@ def _selected(
     found = []
     for sensitive, score, limit in limits:
         about = class_values(SparkTable(frame), question, sensitive, [score])
+        about.look()
         with guarded("find the classes that break a limit"):
             scored = frame_of(about.kept(scored_classes(about, [score])))
             f, _ = modules(scored)

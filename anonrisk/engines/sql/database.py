@@ -226,7 +226,7 @@ class ThroughDriver:
         return [str(column[0]) for column in self._run(query).description]
 
     def _run(self, query: Any, *, streams: bool = False) -> Any:
-        writer = self._dialect.writer()
+        writer = self._dialect.writer
         written = query.compile(dialect=writer, compile_kwargs={"render_postcompile": True})
         cursor = self._dialect.cursor(self.connection, streams=streams)
         if written.positiontup is None:

@@ -77,6 +77,7 @@ class Dialect:
     spelling: ClassVar[rules.Spelling]
     letters: ClassVar[str]
 
+    @property
     def writer(self) -> Any:
         """Return what writes statements for the database's own package."""
         raise NotImplementedError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import sqlalchemy as sa
@@ -55,6 +56,7 @@ class DuckDB(Dialect):
     spelling = Spelling("regexp_matches({}, '{}')", "ascii", "chr", "varchar")
     letters = "binary"
 
+    @cached_property
     def writer(self) -> Any:
         """Return what writes statements: DuckDB reads what is written for PostgreSQL."""
         return postgresql.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]

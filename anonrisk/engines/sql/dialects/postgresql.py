@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from secrets import token_hex
 from typing import Any
 
@@ -50,6 +51,7 @@ class PostgreSQL(Dialect):
     spelling = Spelling("({} ~ '{}')", "ascii", "chr", "text")
     letters = "C"
 
+    @cached_property
     def writer(self) -> Any:
         """Return what writes statements for psycopg."""
         return postgresql.dialect(paramstyle="pyformat")  # type: ignore[no-untyped-call]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -50,6 +51,7 @@ class SQLite(Dialect):
     )
     letters = "binary"
 
+    @cached_property
     def writer(self) -> Any:
         """Return what writes statements for sqlite3."""
         return sqlite.dialect(paramstyle="qmark")
