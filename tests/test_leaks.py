@@ -501,5 +501,6 @@ def test_neither_events_nor_logs_of_spark_hold_a_cell(spark, written_by_spark, t
 
 @pytest.mark.nightly
 @pytest.mark.spark("spark")
+@pytest.mark.filterwarnings("ignore::anonrisk.errors.ApproximationWarning")
 def test_they_do_not_whatever_is_asked(spark, written_by_spark, tmp_path):
     asked_on_spark(spark, WORDS, tmp_path)

@@ -217,7 +217,9 @@ def written(frame, table, path, request, partition=None):
     if frame.kind == "pandas_on_spark":
         table.to_parquet(path)
         return request.getfixturevalue("spark").read.parquet(path).pandas_api()
-    pytest.importorskip("pyarrow")
+    pyarrow = pytest.importorskip("pyarrow")
+    if frame.kind == "pandas_arrow" and partition and int(pyarrow.__version__.split(".")[0]) < 15:
+        pytest.skip("pandas cannot read its own partitions of Arrow's strings with pyarrow 14")
     table.to_parquet(path, engine="pyarrow", partition_cols=[partition] if partition else None)
     return pd.read_parquet(path, engine="pyarrow")
 

@@ -52,9 +52,8 @@ class PriorStore:
         table = _tables().tables[SUBMISSIONS]
         values = dict(row) | {"qid": json.dumps(row["qid"], ensure_ascii=False)}
         with self._withheld(), self._writing() as connection:
-            done = connection.execute(table.insert().values(**values))
-            (number,) = done.inserted_primary_key or (0,)
-        return int(number)
+            key = connection.execute(table.insert().values(**values)).inserted_primary_key
+        return int(key[0]) if key else 0
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give every submission, in the order they came."""
@@ -78,7 +77,7 @@ class PriorStore:
                     return {}
                 return None
             table = _tables().tables[ABOUT]
-            return {row.name: row.value for row in connection.execute(table.select())}
+            return {row.name: row.value for row in connection.execute(table.select()).all()}
 
     def _make(self, floor: int) -> dict[str, str]:
         tables = _tables()

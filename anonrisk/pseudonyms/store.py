@@ -110,7 +110,8 @@ class StoreTransaction:
 
     def about(self) -> dict[str, str]:
         """Give what the store says of itself, by name."""
-        return {row.name: row.value for row in self.connection.execute(self._of(KEEPER).select())}
+        rows = self.connection.execute(self._of(KEEPER).select()).all()
+        return {row.name: row.value for row in rows}
 
     def say(self, name: str, value: str | None) -> None:
         """Let the store say this of itself from now on; None: not any more."""
@@ -167,7 +168,7 @@ class StoreTransaction:
         for start in range(0, len(pseudonyms), _ROWS):
             part = pseudonyms[start : start + _ROWS]
             query = table.select().where(table.c.scope == scope, table.c.pseudonym.in_(part))
-            found |= {row.pseudonym: row for row in self.connection.execute(query)}
+            found |= {row.pseudonym: row for row in self.connection.execute(query).all()}
         return found
 
     def identities_after(
@@ -198,7 +199,7 @@ class StoreTransaction:
 
         table = self._of(IDENTITY)
         query = select(table.c.scope, table.c.pseudonym)
-        return {(scope, pseudonym) for scope, pseudonym in self.connection.execute(query)}
+        return {(scope, pseudonym) for scope, pseudonym in self.connection.execute(query).all()}
 
     def count_identities(self, *, not_of: int) -> int:
         """Count the rows that are not of an epoch."""

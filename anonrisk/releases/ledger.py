@@ -339,7 +339,7 @@ class Ledger:
                 connection, self._tables, f"{self.place} holds", "a ledger", LedgerError
             ):
                 return None
-            rows = connection.execute(self._tables.tables[_ABOUT].select())
+            rows = connection.execute(self._tables.tables[_ABOUT].select()).all()
             return {row.name: row.value for row in rows}
 
     def _make(self) -> dict[str, str]:
