@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import count_groups, question_of
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import not_negative
+from anonrisk.core.results import Document, plain
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.measures.box_plot import Box, box
 
@@ -25,7 +26,7 @@ _OUTLIERS = 40
 
 
 @dataclass(frozen=True, repr=False)
-class BoxPlot(render.PrintedTable):
+class BoxPlot(Document, render.PrintedTable):
     """Boxes of class sizes: one of all classes, and one of each group.
 
     Attributes
@@ -57,14 +58,9 @@ class BoxPlot(render.PrintedTable):
         return pd.DataFrame(rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values, and the groups that `by` asked for as the table has them."""
-        return {
-            "qid": list(self.qid),
-            "by": self.by,
-            "whisker": self.whisker,
-            "overall": asdict(self.overall),
-            "groups": [{"group": label, **asdict(each)} for label, each in self.groups],
-        }
+        """Return plain values, and the groups that `by` asked for as the table has them."""
+        groups = [{"group": label, **plain(each)} for label, each in self.groups]
+        return super().to_dict() | {"groups": groups}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw a box for each group, and one of all classes.

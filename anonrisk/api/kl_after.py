@@ -11,6 +11,7 @@ from anonrisk.api.predict_singletons import counted_for
 from anonrisk.api.question import question_of
 from anonrisk.core import render
 from anonrisk.core.columns import require
+from anonrisk.core.results import Document
 from anonrisk.counts.change import Recode
 from anonrisk.errors import ArgumentError
 from anonrisk.recode import Recoding
@@ -58,7 +59,7 @@ class KlStep(render.PrintedFields):
 
 
 @dataclass(frozen=True, repr=False)
-class KlAfter(render.PrintedTable):
+class KlAfter(Document, render.PrintedTable):
     """The distance from uniform before and after each step.
 
     Attributes
@@ -77,10 +78,6 @@ class KlAfter(render.PrintedTable):
         import pandas as pd
 
         return pd.DataFrame([asdict(step) for step in self.steps])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values."""
-        return {**asdict(self), "qid": list(self.qid), "steps": [asdict(s) for s in self.steps]}
 
     def _lines(self) -> list[str]:
         return [f"Distance from uniform of {render.joined(self.qid)}"]

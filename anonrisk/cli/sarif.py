@@ -15,9 +15,10 @@ from urllib.parse import quote
 from anonrisk._version import __version__
 from anonrisk.cli.outcome import CODES
 from anonrisk.core.render import escaped_json, shown
+from anonrisk.core.results import plain
 from anonrisk.engines.reading.files import STDIN, without_values
 from anonrisk.policy import budgets
-from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, WAIVED, WAIVER, plain_name
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, WAIVED, WAIVER
 
 if TYPE_CHECKING:
     import argparse
@@ -209,7 +210,7 @@ def _suppressed(finding: Finding) -> dict[str, Any]:
 
 
 def _about(finding: Finding) -> list[Any]:
-    names = [plain_name(name) for name in (*finding.qid, finding.sensitive)]
+    names = [plain(name) for name in (*finding.qid, finding.sensitive)]
     return [names, finding.group, finding.severity]
 
 

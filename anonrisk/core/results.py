@@ -1,13 +1,54 @@
-"""Numbers that must not be read alone: floats that print what stands beside them."""
+"""Results as plain values, and numbers that are not read alone: they print what belongs to them."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+class Document:
+    """A result that is written as plain values: the fields and properties that it names, or all."""
+
+    _document: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that serialise as JSON; no cell but groups that `by` asked for."""
+        names = self._document or [one.name for one in fields(self)]  # type: ignore[arg-type]
+        return {name: plain(getattr(self, name)) for name in names}
+
+
+def plain(value: Any) -> Any:  # noqa: PLR0911
+    """Return a value as JSON has it, which knows no infinity and no days: those become texts.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> plain({"qid": ("zip", 7), "range": Interval(1, 2), "when": date(2026, 1, 2)})
+    {'qid': ['zip', 7], 'range': {'low': 1, 'high': 2}, 'when': '2026-01-02'}
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(float(value))
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, Interval):
+        return {"low": value.low, "high": value.high}
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    elif is_dataclass(value):
+        value = {one.name: getattr(value, one.name) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(part) for part in value]
+    # Arrays and numbers of NumPy know their Python kind.
+    return plain(value.tolist()) if hasattr(value, "tolist") else str(value)
 
 
 @dataclass(frozen=True, repr=False)

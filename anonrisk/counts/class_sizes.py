@@ -12,6 +12,7 @@ import numpy as np
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import no_wildcard
+from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError, EmptyTableError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ BANDS = (1, 2, 4, 9, 19, 49, 99, 999, 9_999, 99_999, 999_999)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassCounts(render.PrintedTable):
+class ClassCounts(Document, render.PrintedTable):
     """How many classes there are of each size: the histogram behind every measure of k.
 
     Two of these cannot be merged: a class of one in each half of a table may be a class of two
@@ -82,6 +83,10 @@ class ClassCounts(render.PrintedTable):
     n_rows: int
     n_dropped: int
     whole_persons: bool
+    _document = (
+        *("qid", "unit", "missing", "n_records", "n_rows", "n_dropped", "n_classes", "k"),
+        *("uniqueness", "sizes", "classes", "records"),
+    )
 
     def __init__(
         self,
@@ -222,22 +227,8 @@ class ClassCounts(render.PrintedTable):
         return pd.DataFrame({name: values.copy() for name, values in columns.items()})
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; no cell of the table is among them."""
-        return {
-            "qid": [_plain(name) for name in self.qid],
-            "unit": _plain(self.unit),
-            "missing": self.missing,
-            "n_records": self.n_records,
-            "n_rows": self.n_rows,
-            "n_dropped": self.n_dropped,
-            "n_classes": self.n_classes,
-            "k": self.k,
-            "uniqueness": self.uniqueness,
-            "sizes": self.sizes.tolist(),
-            "classes": self.classes.tolist(),
-            "records": self.records.tolist(),
-            **({"whole_persons": True} if self.whole_persons else {}),
-        }
+        """Return plain values that serialise as JSON; no cell of the table is among them."""
+        return super().to_dict() | ({"whole_persons": True} if self.whole_persons else {})
 
     def plot(self, ax: Axes | None = None, *, k: int | None = None) -> Axes:
         """Draw the share of the records in classes of each size, and a line at k.
@@ -376,11 +367,6 @@ class ClassCounts(render.PrintedTable):
 
 def _rebuilt(kind: type[ClassCounts], fields: dict[str, Any]) -> ClassCounts:
     return kind(**fields)
-
-
-def _plain(name: Name | None) -> Any:
-    """Give a label as JSON can hold it."""
-    return name if name is None or isinstance(name, (str, int, float, bool)) else str(name)
 
 
 def _integers(values: ArrayLike, name: str) -> NDArray[np.int64]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from anonrisk.core.arguments import not_negative
 from anonrisk.core.render import PrintedFields
-from anonrisk.core.results import Interval
+from anonrisk.core.results import Document, Interval
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ ABOVE = 1 + 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Attacker(PrintedFields):
+class Attacker(Document, PrintedFields):
     """The risk that one attacker is to the records of a table.
 
     Where it is counted, an interval has two equal ends; where it is bounded, from a sample, the
@@ -49,6 +49,7 @@ class Attacker(PrintedFields):
     highest: float | None = None
     risks: Floats | None = None
     records: Floats | None = None
+    _document = ("highest", "average")
 
     def share_above(self, threshold: float) -> float:
         """Share of the records whose risk is strictly greater than a threshold.
@@ -76,10 +77,6 @@ class Attacker(PrintedFields):
         """Least and largest share of the records whose risk is above a threshold."""
         share = self.share_above(threshold)
         return Interval(share, share)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        return {"highest": self.highest, "average": self.average}
 
 
 @dataclass(frozen=True)

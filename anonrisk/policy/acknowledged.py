@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.results import Document
 from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
 
@@ -39,7 +40,7 @@ _KEYS = ("column", "doubt", "reason")
 
 
 @dataclass(frozen=True)
-class Acknowledged:
+class Acknowledged(Document):
     """A doubt about a column that a person has answered.
 
     Attributes
@@ -55,10 +56,6 @@ class Acknowledged:
     column: Name
     doubt: str
     reason: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {key: getattr(self, key) for key in _KEYS}
 
 
 def read_acknowledged(given: Any) -> tuple[Acknowledged, ...]:

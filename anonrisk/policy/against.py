@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.core.render import PrintedFields, PrintedLines, count_of, joined
+from anonrisk.core.results import Document
 from anonrisk.policy.check import checked
 from anonrisk.policy.evidence import Evidence
-from anonrisk.policy.finding import FAIL, name_of, plain_name
+from anonrisk.policy.finding import FAIL, name_of
 from anonrisk.policy.messages import inside, label
 from anonrisk.policy.problem import Problem
 
@@ -28,7 +29,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, repr=False)
-class UniqueChange(PrintedFields):
+class UniqueChange(Document, PrintedFields):
     """Who is alone in their class of one quasi-identifier, before a change and after it.
 
     Attributes
@@ -48,6 +49,7 @@ class UniqueChange(PrintedFields):
     after: int
     who: str = "record"
     group: str | None = None
+    _document = ("qid", "group", "who", "before", "after", "more", "sentence")
 
     @property
     def more(self) -> int:
@@ -73,21 +75,9 @@ class UniqueChange(PrintedFields):
             f"{inside(self.group)}This change makes {number} unique by {joined(self.qid)}: {told}."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        return {
-            "qid": [plain_name(name) for name in self.qid],
-            "group": self.group,
-            "who": self.who,
-            "before": self.before,
-            "after": self.after,
-            "more": self.more,
-            "sentence": self.sentence,
-        }
-
 
 @dataclass(frozen=True, repr=False)
-class AgainstBase(PrintedLines):
+class AgainstBase(Document, PrintedLines):
     """What a change does to the people in a table; it decides nothing.
 
     Attributes
@@ -114,14 +104,6 @@ class AgainstBase(PrintedLines):
             *(f"Not kept any more: {name_of(found)}." for found in self.newly_broken),
             *(f"Kept now, unlike before: {name_of(found)}." for found in self.newly_met),
         ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; the only cells are groups of `by`."""
-        return {
-            "unique": [one.to_dict() for one in self.unique],
-            "newly_broken": [found.to_dict() for found in self.newly_broken],
-            "newly_met": [found.to_dict() for found in self.newly_met],
-        }
 
     def _lines(self) -> list[str]:
         return [f"- {sentence}" for sentence in self.sentences]

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import count_of, joined, named, shown
+from anonrisk.core.results import Document, plain
 from anonrisk.policy import budgets, release_rules
-from anonrisk.policy.finding import plain_name, stored_name
+from anonrisk.policy.finding import stored_name
 from anonrisk.policy.release_rules import ROW_LABELS
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class RowCoverage:
 
 
 @dataclass(frozen=True)
-class Coverage:
+class Coverage(Document):
     """What a verdict covers, and what it does not.
 
     Attributes
@@ -181,6 +182,7 @@ class Coverage:
     columns: tuple[ColumnCoverage, ...] = ()
     not_looked_at: Qid = ()
     unit: Name | None = None
+    _document = ("columns", "not_looked_at", "attributes_not_judged")
 
     @property
     def roles(self) -> dict[Name, str | None]:
@@ -265,21 +267,7 @@ class Coverage:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that serialise as JSON; no cell."""
-        return {
-            **self.rows.to_dict(),
-            "person": plain_name(self.unit),
-            "columns": [
-                {
-                    "name": plain_name(column.name),
-                    "role": column.role,
-                    "budgets": list(column.budgets),
-                    "reason": column.reason,
-                }
-                for column in self.columns
-            ],
-            "not_looked_at": [plain_name(name) for name in self.not_looked_at],
-            "attributes_not_judged": [plain_name(name) for name in self.attributes_not_judged],
-        }
+        return {**self.rows.to_dict(), "person": plain(self.unit), **super().to_dict()}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Coverage:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import PrintedFields, joined, named, shown, visible
+from anonrisk.core.results import Document
 from anonrisk.counts.question import TOLERANCE
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import budgets
@@ -42,7 +43,7 @@ _OTHERS = {
 
 
 @dataclass(frozen=True, repr=False)
-class Finding(PrintedFields):
+class Finding(Document, PrintedFields):
     """One budget, measured.
 
     Attributes
@@ -88,6 +89,10 @@ class Finding(PrintedFields):
     sensitive: Name | None = None
     group: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    _document = (
+        *("budget", "status", "severity", "value", "limit", "margin", "estimate", "qid"),
+        *("sensitive", "group", "parameters", "sentence"),
+    )
 
     @property
     def passed(self) -> bool:
@@ -149,23 +154,6 @@ class Finding(PrintedFields):
         stated = tuple(sorted((name, str(value)) for name, value in self.parameters.items()))
         about = (self.budget, self.status, self.severity, self.qid, self.sensitive, self.group)
         return (*about, self.value, self.limit, stated)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        return {
-            "budget": self.budget,
-            "status": self.status,
-            "severity": self.severity,
-            "value": plain_number(self.value),
-            "limit": plain_number(self.limit),
-            "margin": plain_number(self.margin),
-            "estimate": plain_number(self.estimate),
-            "qid": [plain_name(name) for name in self.qid],
-            "sensitive": plain_name(self.sensitive),
-            "group": self.group,
-            "parameters": dict(self.parameters),
-            "sentence": self.sentence,
-        }
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Finding:
@@ -271,24 +259,6 @@ def unknown(budget: str, message: str, *, severity: str = "fail", **about: Any) 
         sentence=f"{inside(about.get('group'))}{what} could not be assessed: {why}.",
         **about,
     )
-
-
-def plain_number(number: float | None) -> Any:
-    """Give a number as JSON can hold it: infinity has no digits."""
-    if isinstance(number, float) and not math.isfinite(number):
-        return str(number)
-    return number
-
-
-def plain_name(name: Any) -> Any:
-    """Give the name of a column as JSON can hold it: a day, as pandas may have, as text."""
-    if isinstance(name, tuple):
-        return [plain_name(part) for part in name]
-    if name is None or isinstance(name, (str, int)):
-        return name
-    # Numbers of NumPy know their Python kind.
-    item = name.item() if hasattr(name, "item") else name
-    return item if isinstance(item, int) else str(name)
 
 
 def stored_name(stored: Any) -> Any:

@@ -14,6 +14,7 @@ from anonrisk.core import column_roles
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.columns import nearest, skeleton, spelt, unmerged
 from anonrisk.core.render import count_of, joined, visible
+from anonrisk.core.results import Document, plain
 from anonrisk.policy import doubts
 from anonrisk.policy.budgets.base import within
 from anonrisk.policy.doubts import Examined
@@ -22,7 +23,6 @@ from anonrisk.policy.finding import (
     FAIL,
     PASS,
     Finding,
-    plain_name,
     stored_name,
     unknown,
 )
@@ -52,7 +52,7 @@ _DROP_LABELS = (
 
 
 @dataclass(frozen=True)
-class Published:
+class Published(Document):
     """What a table gives away beside its cells.
 
     Attributes
@@ -74,6 +74,7 @@ class Published:
     nested: tuple[str, ...] = ()
     labels: str | None = None
     declared: Roles = field(default_factory=Roles)
+    _document = ("columns", "index", "nested", "labels")
 
     @property
     def names(self) -> Qid:
@@ -86,15 +87,10 @@ class Published:
         return (*self.index, None) if self.labels == UNNAMED else self.index
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values; names of columns alone, no cell."""
+        """Return plain values; names of columns alone, no cell."""
         declared = self.declared.to_dict()
-        return {
-            "columns": plain_name(self.columns),
-            "index": plain_name(self.index),
-            "nested": list(self.nested),
-            "labels": self.labels,
-            "declared": {key: plain_name(stored_name(names)) for key, names in declared.items()},
-        }
+        roles = {key: plain(stored_name(names)) for key, names in declared.items()}
+        return super().to_dict() | {"declared": roles}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Published:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anonrisk.core import render
+from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.inputs import as_probabilities, check_sum
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class DegreeOfAnonymity(render.PrintedLines):
+class DegreeOfAnonymity(Document, render.PrintedLines):
     """What an attacker with a suspicion still does not know; made by `degree`.
 
     Attributes
@@ -49,10 +50,6 @@ class DegreeOfAnonymity(render.PrintedLines):
     def equally_likely(self) -> float:
         """How many equally likely people would leave the attacker as much in doubt: 2^H."""
         return float(2**self.bits)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        return asdict(self)
 
     def _lines(self) -> list[str]:
         people = render.count_of(self.n_people, "person", "people")

@@ -9,6 +9,7 @@ import numpy as np
 
 from anonrisk.core import render
 from anonrisk.core.arguments import not_negative, positive, whole_number
+from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
 from anonrisk.predict import bins
 from anonrisk.predict.inputs import as_array, as_probabilities, check_sum, histogram, n_values_of
@@ -27,7 +28,7 @@ RECORDS_PER_VALUE = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution(render.PrintedLines):
+class Distribution(Document, render.PrintedLines):
     """Probabilities of the values of a quasi-identifier, each with how many values have it.
 
     Ten million classes of a table are a few thousand different probabilities. Make one with
@@ -64,6 +65,10 @@ class Distribution(render.PrintedLines):
     high: Floats
     n_records: int | None
     note: str
+    _document = (
+        *("p", "values", "n_values", "n_records", "kl", "kl_corrected", "s2", "s3", "entropy"),
+        *("note"),
+    )
 
     def __init__(
         self,
@@ -354,21 +359,6 @@ class Distribution(render.PrintedLines):
         for j in range(people):
             share *= (counts - j) / (n - j)
         return float(np.dot(self.values, share))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        return {
-            "p": self.p.tolist(),
-            "values": self.values.tolist(),
-            "n_values": self.n_values,
-            "n_records": self.n_records,
-            "kl": self.kl,
-            "kl_corrected": self.kl_corrected,
-            "s2": self.s2,
-            "s3": self.s3,
-            "entropy": self.entropy,
-            "note": self.note,
-        }
 
     def __reduce__(self) -> tuple[object, ...]:
         """Make copies and pickles anew, so that they are frozen too."""

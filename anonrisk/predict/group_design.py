@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
 from anonrisk.core.arguments import not_negative, one_of
+from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.kl import KnownByKl, expected_singletons
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class GroupDesign(render.PrintedLines):
+class GroupDesign(Document, render.PrintedLines):
     """The best size of a group; made by `best_group_size`.
 
     Attributes
@@ -41,10 +42,6 @@ class GroupDesign(render.PrintedLines):
     fraction: float
     worth: float
     method: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        return dict(vars(self))
 
     def _lines(self) -> list[str]:
         people = render.count_of(self.group_size, "person", "people")

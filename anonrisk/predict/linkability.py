@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anonrisk.core import render
+from anonrisk.core.results import Document
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
 
 @dataclass(frozen=True, repr=False)
-class Linkability(render.PrintedTable):
+class Linkability(Document, render.PrintedTable):
     """How many persons can be linked across a change of pseudonyms; see `anonrisk.linkability`.
 
     Attributes
@@ -49,22 +50,15 @@ class Linkability(render.PrintedTable):
     expected: float
     chance: float
     missing: str = "value"
+    _document = (
+        *("user", "qid", "n_records", "n_dropped", "n_persons", "n_changes", "n_both", "n_linked"),
+        *("n_false", "expected", "chance", "linked", "missing"),
+    )
 
     @property
     def linked(self) -> float:
         """Share of the pairs of a person and a change that can be linked for certain."""
         return self.n_linked / self.n_both
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; no cell of the table is among them."""
-        names = ("n_records", "n_dropped", "n_persons", "n_changes", "n_both", "n_linked")
-        return {
-            "user": str(self.user),
-            "qid": [str(name) for name in self.qid],
-            **{name: getattr(self, name) for name in (*names, "n_false", "expected", "chance")},
-            "linked": self.linked,
-            "missing": self.missing,
-        }
 
     def _rows(self) -> list[list[str]]:
         return [

@@ -11,7 +11,7 @@ import numpy as np
 
 from anonrisk.core import render
 from anonrisk.core.arguments import positive, whole_number
-from anonrisk.core.results import Interval, Probability
+from anonrisk.core.results import Document, Interval, Probability
 from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict.contour import AtMostOne, EmptyOrAtLeast
 from anonrisk.predict.prediction_pictures import PredictionPictures
@@ -340,7 +340,7 @@ class PredictedClasses(render.PrintedTable):
 
 
 @dataclass(frozen=True, repr=False)
-class PredictedRecords(render.PrintedLines):
+class PredictedRecords(Document, render.PrintedLines):
     """How many people of a group will be in classes smaller than `k` (S10)."""
 
     group_size: int
@@ -357,11 +357,6 @@ class PredictedRecords(render.PrintedLines):
     def fraction(self) -> float:
         """Expected share of the group."""
         return self.mean / self.group_size if self.group_size else float("nan")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        known = {"group_size": self.group_size, "k": self.k, "mean": self.mean}
-        return {**known, "variance": self.variance}
 
     def _lines(self) -> list[str]:
         share = f" ({render.percent(self.fraction)})" if self.group_size else ""

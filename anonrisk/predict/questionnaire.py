@@ -10,6 +10,7 @@ import numpy as np
 
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import whole_number
+from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.answers import Answer, JointTable, read_answers, read_joint
 
@@ -49,7 +50,7 @@ class Step(render.PrintedFields):
 
 
 @dataclass(frozen=True, repr=False)
-class Questionnaire(render.PrintedTable):
+class Questionnaire(Document, render.PrintedTable):
     """An anonymity set, step by step; made by `questionnaire`.
 
     Attributes
@@ -72,6 +73,10 @@ class Questionnaire(render.PrintedTable):
     independent: tuple[tuple[str, ...], ...]
     upper_bound: bool
     p_unique: float
+    _document = (
+        *("population", "steps", "independent", "upper_bound", "size", "p_unique", "assumption"),
+        *("conclusion"),
+    )
 
     @property
     def size(self) -> float:
@@ -107,19 +112,6 @@ class Questionnaire(render.PrintedTable):
         n = float(self.population)
         start = Step("everybody", "", 1.0, n, n, n)
         return pd.DataFrame([vars(step) for step in (start, *self.steps)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        return {
-            "population": self.population,
-            "steps": [dict(vars(step)) for step in self.steps],
-            "independent": [list(part) for part in self.independent],
-            "upper_bound": self.upper_bound,
-            "size": self.size,
-            "p_unique": self.p_unique,
-            "assumption": self.assumption,
-            "conclusion": self.conclusion,
-        }
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how the set shrinks, a bar for each answer.

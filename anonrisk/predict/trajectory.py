@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.interrupt import stopped_after
+from anonrisk.core.results import Document
 from anonrisk.counts.traces import MEASURED
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.inputs import share_of
@@ -55,7 +56,7 @@ class TrajectoryStep(render.PrintedFields):
 
 
 @dataclass(frozen=True, repr=False)
-class Trajectory(render.PrintedTable):
+class Trajectory(Document, render.PrintedTable):
     """How many users a few of their linked records single out; see `anonrisk.trajectory`.
 
     Attributes
@@ -103,6 +104,11 @@ class Trajectory(render.PrintedTable):
     missing: str = "value"
     n_steps: int = 0
     n_done: int = 0
+    _document = (
+        *("user", "item", "length", "k", "points", "ordered", "missing", "seed", "n_records"),
+        *("n_dropped", "n_users", "n_items", "partial", "complete", "n_steps", "n_done"),
+        *("measured", "modelled", "fit", "fit_ml"),
+    )
 
     @property
     def partial(self) -> bool:
@@ -217,30 +223,6 @@ class Trajectory(render.PrintedTable):
             rows.append(row)
         return pd.DataFrame(rows).set_index("length")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; no cell of the table is among them."""
-        gap = self.mean_gap.total_seconds() if isinstance(self.mean_gap, dt.timedelta) else None
-        return {
-            "user": str(self.user),
-            "item": [str(name) for name in self.item],
-            **{
-                name: getattr(self, name)
-                for name in ("length", "k", "points", "ordered", "missing", "seed")
-            },
-            **{name: getattr(self, name) for name in ("n_records", "n_dropped", "n_users")},
-            "n_items": self.n_items,
-            "partial": self.partial,
-            "complete": self.complete,
-            "n_steps": self.n_steps,
-            "n_done": self.n_done,
-            "mean_gap_seconds": gap,
-            "mean_gap_number": None if gap is not None else self.mean_gap,
-            "measured": [asdict(step) for step in self.measured],
-            "modelled": None if self.modelled is None else [_finite(s) for s in self.modelled],
-            "fit": None if self.fit is None else asdict(self.fit),
-            "fit_ml": None if self.fit_ml is None else asdict(self.fit_ml),
-        }
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share that each number of records singles out, measured and modelled.
 
@@ -288,6 +270,16 @@ class Trajectory(render.PrintedTable):
         pictures.titled(ax, self._headline(known) + partial)
         pictures.explained(ax)
         return ax
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that serialise as JSON; a mean gap in seconds, or as a number."""
+        written, gap = super().to_dict(), self.mean_gap
+        seconds = gap.total_seconds() if isinstance(gap, dt.timedelta) else None
+        number = None if isinstance(gap, dt.timedelta) else gap
+        # No number at all is needed where infinitely many records would be.
+        modelled = self.modelled and [_finite(step) for step in self.modelled]
+        gaps = {"mean_gap_seconds": seconds, "mean_gap_number": number}
+        return written | {"modelled": modelled} | gaps
 
     def _headline(self, known: list[TrajectoryStep]) -> str:
         items = pictures.joined(self.item)

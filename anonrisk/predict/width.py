@@ -11,6 +11,7 @@ import numpy as np
 
 from anonrisk.core import render
 from anonrisk.core.arguments import one_of, positive, whole_number
+from anonrisk.core.results import Document
 from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict.bins import check_density
 from anonrisk.predict.distribution import Distribution
@@ -49,7 +50,7 @@ class Tried(render.PrintedFields):
 
 
 @dataclass(frozen=True, repr=False)
-class SuggestedWidth(render.PrintedTable):
+class SuggestedWidth(Document, render.PrintedTable):
     """The smallest width that keeps singletons within a budget, and those that did not.
 
     Attributes
@@ -71,12 +72,6 @@ class SuggestedWidth(render.PrintedTable):
     group_size: int
     tried: tuple[Tried, ...]
     where: str = "wherever they begin"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        from dataclasses import asdict
-
-        return asdict(self)
 
     def _lines(self) -> list[str]:
         share = f"at most {render.percent(self.max_fraction)} of a group of {self.group_size:,}"

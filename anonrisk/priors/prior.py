@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core import render
 from anonrisk.core.columns import nearest, several_in_one
+from anonrisk.core.results import Document
 from anonrisk.errors import (
     ArgumentError,
     InvalidPriorError,
@@ -28,7 +29,7 @@ LONGEST = 200
 
 
 @dataclass(frozen=True, repr=False)
-class Prior:
+class Prior(Document):
     """One submission: how a quasi-identifier is distributed in a population.
 
     All numbers are rounded to three significant digits, and checked against each other: numbers
@@ -186,11 +187,6 @@ class Prior:
         if self.n_records < 5 * self.n_values:
             return None
         return max(self.kl - (self.n_values - 1) / (2 * self.n_records), 0.0)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        plain = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        return plain | {"qid": list(self.qid), "when": self.when.isoformat()}
 
     def __repr__(self) -> str:
         """Print as text."""

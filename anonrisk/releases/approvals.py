@@ -12,6 +12,7 @@ from anonrisk.core.columns import skeleton
 from anonrisk.core.documents import Reader, canonical
 from anonrisk.core.keys import as_key
 from anonrisk.core.render import PrintedFields, count_of
+from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy import fields
 from anonrisk.policy.finding import FAIL, PASS, Finding
@@ -27,7 +28,7 @@ _READER = Reader("list of approvals", PolicyError)
 
 
 @dataclass(frozen=True, repr=False)
-class Approval(PrintedFields):
+class Approval(Document, PrintedFields):
     """Somebody has agreed to a release: to its very bytes, its policies and its waivers.
 
     It is sealed with the ledger's key, so that nobody without the key can write one. It does not
@@ -63,10 +64,6 @@ class Approval(PrintedFields):
         """Read what `to_dict` gave."""
         given = fields.mapping(stored, "an approval", KEYS)
         return cls(**{key: fields.text(given.get(key), f"{key} of an approval") for key in KEYS})
-
-    def to_dict(self) -> dict[str, str]:
-        """Give plain values that serialise as JSON."""
-        return {key: getattr(self, key) for key in KEYS}
 
     def holds(self, key: Key | bytes) -> bool:
         """Tell whether it was sealed with this key and not changed since."""

@@ -16,6 +16,7 @@ from anonrisk.core.documents import Reader, canonical
 from anonrisk.core.hash_chain import ChainWords, linked
 from anonrisk.core.pseudonyms import sized
 from anonrisk.core.render import PrintedFields, PrintedTable, count_of, named
+from anonrisk.core.results import Document
 from anonrisk.errors import LedgerError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, repr=False)
-class LedgerEntry(PrintedFields):
+class LedgerEntry(Document, PrintedFields):
     """One publication, as a ledger remembers it.
 
     Attributes
@@ -73,10 +74,6 @@ class LedgerEntry(PrintedFields):
     def tables(self) -> tuple[str, ...]:
         """The tables whose states are kept."""
         return tuple(sorted(self.states))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        return {**vars(self), "states": dict(self.states)}
 
     def _rows(self) -> list[list[str]]:
         return [*super()._rows(), ["tables", ", ".join(map(named, self.tables)) or "-"]]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from anonrisk.core import render
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import nearest
+from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class ChangedClasses(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(render.PrintedTable):
+class Comparison(Document, render.PrintedTable):
     """Two releases beside each other: what both tell about people that neither tells alone.
 
     Attributes
@@ -192,25 +193,6 @@ class Comparison(render.PrintedTable):
         import pandas as pd
 
         return pd.DataFrame(self.classes, columns=list(ChangedClasses._fields))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; no cell and no hash of one is among them."""
-        numbers = ("n_before", "n_now", "n_both", "n_classes_both", "n_added", "n_removed")
-        return {
-            "qid": [str(name) for name in self.qid],
-            "qid_before": [str(name) for name in self.qid_before],
-            "unit": None if self.unit is None else str(self.unit),
-            "net": self.net,
-            **{name: getattr(self, name) for name in (*numbers, "n_split", "new_singletons")},
-            "classes": [one._asdict() for one in self.classes],
-            "persons": [one._asdict() for one in self.persons],
-            "learned": {
-                str(name): {str(size): n for size, n in sizes.items()}
-                for name, sizes in self.learned.items()
-            },
-            "changed_values": {str(name): n for name, n in self.changed_values.items()},
-            "missing": self.missing,
-        }
 
     # ---- printing -------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,6 +15,7 @@ from anonrisk.core.keys import Key, as_key
 from anonrisk.core.paths import as_path, why_not
 from anonrisk.core.private_files import replace_file
 from anonrisk.core.render import PrintedTable, count_of, named, shown
+from anonrisk.core.results import Document
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
@@ -45,7 +46,7 @@ _TEXTS = ("release", "audience", "by", "at", "library_version")
 
 
 @dataclass(frozen=True, repr=False)
-class Manifest(PrintedTable):
+class Manifest(Document, PrintedTable):
     r"""What was released, and why it was allowed to be: evidence that goes with the files.
 
     `Release.publish` makes one. It is written as canonical JSON: keys sorted, no white space, ASCII
@@ -124,6 +125,10 @@ class Manifest(PrintedTable):
     at: str = field(default_factory=current_time)
     library_version: str = __version__
     seal: Seal | None = None
+    _document = (
+        *("release", "audience", "by", "policy_digest", "files", "tables", "verdict", "waivers"),
+        *("approvals", "previous", "at", "library_version", "status"),
+    )
 
     def __post_init__(self) -> None:
         """Refuse what cannot be so; what is kept is a copy of what was given."""
@@ -159,18 +164,8 @@ class Manifest(PrintedTable):
         return str(self.verdict["status"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what is sealed, as plain values that serialise as JSON."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "seal"}
-        return {
-            **plain,
-            "anonrisk_manifest": VERSION,
-            "status": self.status,
-            "files": [vars(file) for file in self.files],
-            "tables": [table.to_dict() for table in self.tables],
-            "verdict": dict(self.verdict),
-            "waivers": [dict(waiver) for waiver in self.waivers],
-            "approvals": [dict(approval) for approval in self.approvals],
-        }
+        """Return what is sealed, as plain values that serialise as JSON."""
+        return super().to_dict() | {"anonrisk_manifest": VERSION}
 
     def to_bytes(self) -> bytes:
         """Write it as canonical JSON, with its seal."""

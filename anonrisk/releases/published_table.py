@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.documents import canonical
+from anonrisk.core.results import Document
 from anonrisk.errors import ManifestError
 from anonrisk.policy.coverage import Coverage
 
@@ -17,7 +18,7 @@ NOT_LOOKED_AT = "not looked at"
 
 
 @dataclass(frozen=True)
-class PublishedTable:
+class PublishedTable(Document):
     """A table as a manifest knows it.
 
     Attributes
@@ -34,6 +35,7 @@ class PublishedTable:
     name: str
     verdict: Mapping[str, Any]
     content_digest: str | None = None
+    _document = ("name", "columns", "content_digest", "verdict")
 
     def __post_init__(self) -> None:
         """Keep a copy that nobody changes."""
@@ -52,15 +54,6 @@ class PublishedTable:
         names = [name for name, _ in listed]
         listed += [(name, None) for name in covered["not_looked_at"] if name not in names]
         return [{"name": name, "role": role or NOT_LOOKED_AT} for name, role in listed]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        return {
-            "name": self.name,
-            "columns": self.columns,
-            "content_digest": self.content_digest,
-            "verdict": dict(self.verdict),
-        }
 
 
 def written(document: Any) -> bytes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import nearest
 from anonrisk.core.render import PrintedFields
+from anonrisk.core.results import Document
 from anonrisk.errors import PolicyError
 from anonrisk.policy import budgets, fields
 
@@ -23,7 +24,7 @@ _LONGEST_REASON = 1_000
 
 
 @dataclass(frozen=True, repr=False)
-class Waiver(PrintedFields):
+class Waiver(Document, PrintedFields):
     """Lets a release pass although one budget of one table is broken.
 
     The finding stays ``"fail"``, with severity ``"waived"``, and says why, who and until when in
@@ -83,10 +84,6 @@ class Waiver(PrintedFields):
         if missing:
             raise PolicyError(f"{where} has no {missing[0]}: it needs {', '.join(KEYS)}")
         return cls(**stated)
-
-    def to_dict(self) -> dict[str, str]:
-        """Give plain values that serialise as JSON."""
-        return {key: getattr(self, key) for key in KEYS}
 
     @property
     def sentence(self) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.results import plain
 from anonrisk.policy import budgets as kinds
-from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, WAIVED, plain_number
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, WAIVED
 from anonrisk.reporting.text import cut, name_of, number
 
 if TYPE_CHECKING:
@@ -50,9 +51,9 @@ def limit_row(finding: Finding) -> dict[str, Any]:
         "sign": sign,
         "tone": tone,
         "sentence": sentence_of(finding),
-        "value": plain_number(finding.value),
-        "limit": plain_number(finding.limit),
-        "used": plain_number(used),
+        "value": plain(finding.value),
+        "limit": plain(finding.limit),
+        "used": plain(used),
         "used_text": None if used is None else _used_text(finding, used),
     }
 

@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import percent
+from anonrisk.core.results import plain
 from anonrisk.counts.class_sizes import BANDS
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.policy.finding import plain_number
 from anonrisk.policy.problem import Problem
 from anonrisk.reporting.limits import MOST_LIMITS, limit_row
 from anonrisk.reporting.text import FLOOR, cut, name_of, number, one_in
@@ -274,7 +274,7 @@ def _score(score: str, value: float | Problem) -> dict[str, Any]:
     }
     if isinstance(value, Problem):
         return {**told, "value": None, "text": f"could not be measured: {cut(value.message)}"}
-    return {**told, "value": plain_number(float(value)), "text": number(float(value))}
+    return {**told, "value": plain(float(value)), "text": number(float(value))}
 
 
 # ---- population ---------------------------------------------------------------------------------

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anonrisk.core import render
+from anonrisk.core.results import Document
 from anonrisk.search.probabilistic import (
     chernoff_k,
     guaranteed_k,
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class ProbabilisticK(render.PrintedTable):
+class ProbabilisticK(Document, render.PrintedTable):
     """The k that each value has in the population with probability 1 − β, one value at a time.
 
     Attributes
@@ -42,6 +43,15 @@ class ProbabilisticK(render.PrintedTable):
     domain_given: bool
     population_size: int
     beta: float
+    _document = (
+        *("qid", "population_size", "beta", "domain", "domain_given", "k", "chernoff", "failing"),
+        *("table_k", "table_failing"),
+    )
+
+    @property
+    def qid(self) -> Qid:
+        """The columns."""
+        return self.sizes.qid
 
     @property
     def k(self) -> int:
@@ -78,21 +88,6 @@ class ProbabilisticK(render.PrintedTable):
         )
         return below
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; no cell of the table is among them."""
-        return {
-            "qid": list(self.sizes.qid),
-            "population_size": self.population_size,
-            "beta": self.beta,
-            "domain": self.domain,
-            "domain_given": self.domain_given,
-            "k": self.k,
-            "chernoff": self.chernoff,
-            "failing": self.failing,
-            "table_k": self.table_k,
-            "table_failing": self.table_failing,
-        }
-
     def _lines(self) -> list[str]:
         source = "given" if self.domain_given else "from the values that this table shows"
         return [
@@ -126,7 +121,7 @@ EXCLUDED, POSSIBLE, MEASURED = "excluded in expectation", "possible", "measured"
 
 
 @dataclass(frozen=True, repr=False)
-class QidAnswer(render.PrintedLines):
+class QidAnswer(Document, render.PrintedLines):
     """Whether some columns are a quasi-identifier: excluded in expectation, possible or measured.
 
     Attributes
@@ -151,6 +146,10 @@ class QidAnswer(render.PrintedLines):
     domain: int
     domain_given: bool
     share: float
+    _document = (
+        *("qid", "alpha", "population_size", "domain", "domain_given", "share", "bound"),
+        *("excluded", "answer"),
+    )
 
     @property
     def bound(self) -> float:
@@ -173,16 +172,6 @@ class QidAnswer(render.PrintedLines):
         if self.share > self.alpha:
             return MEASURED
         return EXCLUDED if self.excluded else POSSIBLE
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; no cell of the table is among them."""
-        return {
-            **vars(self),
-            "qid": list(self.qid),
-            "bound": self.bound,
-            "excluded": self.excluded,
-            "answer": self.answer,
-        }
 
     def _lines(self) -> list[str]:
         if self.domain_given:

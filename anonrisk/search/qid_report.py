@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import pictures, render
 from anonrisk.core.interrupt import stopped_after
+from anonrisk.core.results import Document
 from anonrisk.counts.counter import DECIDED
 from anonrisk.search.probabilistic import least_domain, max_singleton_share
 
@@ -154,7 +155,7 @@ class SearchCoverage:
 
 
 @dataclass(frozen=True, repr=False)
-class SearchPlan(render.PrintedTable):
+class SearchPlan(Document, render.PrintedTable):
     """What a search would take, at most; nothing was counted.
 
     Attributes
@@ -173,15 +174,12 @@ class SearchPlan(render.PrintedTable):
     sets: tuple[int, ...]
     passes: int
     engine: str
+    _document = ("columns", "sets", "passes")
 
     @property
     def n_sets(self) -> int:
         """Number of sets in all."""
         return sum(self.sets)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        return {"columns": list(self.columns), "sets": list(self.sets), "passes": self.passes}
 
     def _lines(self) -> list[str]:
         columns = render.count_of(len(self.columns), "column")
@@ -201,7 +199,7 @@ class SearchPlan(render.PrintedTable):
 
 
 @dataclass(frozen=True, repr=False)
-class QidReport(render.PrintedTable):
+class QidReport(Document, render.PrintedTable):
     """The minimal sets of columns that single out more than a share of the records.
 
     Attributes
@@ -242,6 +240,11 @@ class QidReport(render.PrintedTable):
     n_settled: int
     by_size: tuple[int, ...] = ()
     stopped: bool = False
+    _document = (
+        *("alpha", "max_size", "population_size", "unit", "n_records", "n_dropped", "partial"),
+        *("complete", "stopped", "n_sets", "n_counted", "n_settled", "coverage", "sets", "direct"),
+        *("unsupported", "not_searched"),
+    )
 
     @property
     def partial(self) -> bool:
@@ -290,28 +293,6 @@ class QidReport(render.PrintedTable):
         ]
         rows = [{**found.to_dict(), "columns": found.columns} for found in self.sets]
         return pd.DataFrame(rows, columns=names)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; no cell of the table is among them."""
-        return {
-            "alpha": self.alpha,
-            "max_size": self.max_size,
-            "population_size": self.population_size,
-            "unit": self.unit,
-            "n_records": self.n_records,
-            "n_dropped": self.n_dropped,
-            "partial": self.partial,
-            "complete": self.complete,
-            "stopped": self.stopped,
-            "n_sets": self.n_sets,
-            "n_counted": self.n_counted,
-            "n_settled": self.n_settled,
-            "coverage": [vars(one) for one in self.coverage],
-            "sets": [found.to_dict() for found in self.sets],
-            "direct": [vars(look_alike) for look_alike in self.direct],
-            "unsupported": dict(self.unsupported),
-            "not_searched": list(self.not_searched),
-        }
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share that each of the most worrying sets singles out, and a line at alpha.

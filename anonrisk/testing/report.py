@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import PrintedTable, count_of, shown
+from anonrisk.core.results import Document
 from anonrisk.testing.case import cases
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Answered:
 
 
 @dataclass(frozen=True, repr=False)
-class ConformanceReport(PrintedTable):
+class ConformanceReport(Document, PrintedTable):
     """Who answers how many cases right, and where they differ; it prints as text and as HTML.
 
     Parameters
@@ -72,6 +73,7 @@ class ConformanceReport(PrintedTable):
 
     answers: tuple[Answered, ...]
     versions: Mapping[str, str]
+    _document = ("versions", "answers")
 
     @property
     def passed(self) -> bool:
@@ -96,10 +98,6 @@ class ConformanceReport(PrintedTable):
                 row = found.setdefault(answer.measure, dict.fromkeys((AGREES, DIFFERS, REFUSES), 0))
                 row[answer.outcome] += 1
         return dict(sorted(found.items()))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain lists and dicts."""
-        return {"versions": dict(self.versions), "answers": [asdict(each) for each in self.answers]}
 
     def to_markdown(self) -> str:
         """Write the table and the list of differences as Markdown."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import pictures, render
+from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.population.bounds import LEVEL
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
@@ -31,7 +32,7 @@ _FIGURES = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationEstimate(render.PrintedTable):
+class PopulationEstimate(Document, render.PrintedTable):
     """Bounds on a population that need no model, and what models say beside them.
 
     Attributes
@@ -70,6 +71,12 @@ class PopulationEstimate(render.PrintedTable):
     unit: Hashable | None = None
     missing: str = "value"
     n_dropped: int = 0
+    level = LEVEL
+    _document = (
+        *("qid", "unit", "missing", "n_dropped", "population_size", "n_records"),
+        *("sampling_fraction", "singletons", "level", "basis", "widened", "uniques"),
+        *("unique_fraction", "singletons_unique", "matches", "match_fraction", "estimates"),
+    )
 
     @property
     def sampling_fraction(self) -> float:
@@ -100,28 +107,6 @@ class PopulationEstimate(render.PrintedTable):
 
         rows = [self._bounds_row(), *(self._model_row(one) for one in self.estimates)]
         return pd.DataFrame(rows)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; no cell of the table is among them."""
-        return {
-            "qid": [str(name) for name in self.qid],
-            "unit": None if self.unit is None else str(self.unit),
-            "missing": self.missing,
-            "n_dropped": self.n_dropped,
-            "population_size": self.population_size,
-            "n_records": self.n_records,
-            "sampling_fraction": self.sampling_fraction,
-            "singletons": self.singletons,
-            "level": LEVEL,
-            "basis": self.basis,
-            "widened": self.widened,
-            "uniques": _ends(self.uniques),
-            "unique_fraction": _ends(self.unique_fraction),
-            "singletons_unique": _ends(self.singletons_unique),
-            "matches": _ends(self.matches),
-            "match_fraction": _ends(self.match_fraction),
-            "estimates": [one.to_dict() for one in self.estimates],
-        }
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the bounds on the share that is unique in the population, and what models say.
@@ -271,12 +256,6 @@ class PopulationEstimate(render.PrintedTable):
             attackers.setdefault(one.attacker, []).append(one.model)
         notes += [f"attacker of {', '.join(of)}: {who}" for who, of in attackers.items()]
         return notes
-
-
-def _ends(interval: Interval | None) -> dict[str, float] | None:
-    if interval is None:
-        return None
-    return {"low": float(interval.low), "high": float(interval.high)}
 
 
 def _number(value: float | None) -> str:

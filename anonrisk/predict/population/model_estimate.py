@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from anonrisk.core.render import PrintedFields
+from anonrisk.core.results import Document
 
 if TYPE_CHECKING:
     from anonrisk.core.results import Interval
@@ -26,7 +27,7 @@ ONE_MATCH = (
 
 
 @dataclass(frozen=True, repr=False)
-class ModelEstimate(PrintedFields):
+class ModelEstimate(Document, PrintedFields):
     """What one model says about the population that a table is a sample of.
 
     Attributes
@@ -73,8 +74,3 @@ class ModelEstimate(PrintedFields):
     parameters: dict[str, float] = field(default_factory=dict)
     doubtful: bool = False
     note: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        ends = self.interval and {"low": self.interval.low, "high": self.interval.high}
-        return asdict(self) | {"interval": ends}
