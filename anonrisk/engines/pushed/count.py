@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts import bounds
@@ -150,6 +151,24 @@ def kinds_of_persons(records: CountedRecords) -> Rows:
     persons = pairs.gather(*about, "u", entry=(*records.qs, "pair_rows"), name="e", **told)
     kinds = persons.group(*about, "e", n="count(1)", **again(told))
     return kinds.group(*about, "n", members="sum(n)", persons="sum(n)", **again(told))
+
+
+def set_histograms(rows: Rows, sets: Sequence[Sequence[str]], *, unit: bool) -> Rows:
+    """Plan the histograms of many sets of columns, of records that all count."""
+    each = (_of_set(rows, one, str(w), unit=unit) for w, one in enumerate(sets))
+    return reduce(lambda above, below: above.union(below), each)
+
+
+def _of_set(rows: Rows, columns: Sequence[str], w: str, *, unit: bool) -> Rows:
+    if not unit:
+        classes = rows.group(*columns, n="count(1)")
+        return classes.group("n", members="sum(n)", persons="0", n_rows="sum(n)").select("*", w=w)
+    pairs = rows.group(*columns, "u", pair_rows="count(1)")
+    over = f"count(1) over (partition by {', '.join(columns)})"
+    sized = pairs.select("u", "pair_rows", n=over)
+    classes = sized.group("n", members="count(1)", persons="0", n_rows="sum(pair_rows)")
+    persons = sized.group("u", n="min(n)").group("n", members="0", persons="count(1)")
+    return classes.union(persons, n_rows="0").select("*", w=w)
 
 
 def sizes_of_records(rows: Rows, keys: Sequence[str]) -> Rows:

@@ -142,6 +142,17 @@ class Named(Rows):
 
 
 @dataclass(frozen=True, eq=False)
+class Made(Rows):
+    """Rows that a back end has made already, as a query of its own under names of ours.
+
+    A few are read again sooner than kept.
+    """
+
+    query: Any
+    few: bool = False
+
+
+@dataclass(frozen=True, eq=False)
 class _Step(Rows):
     """Rows made of others."""
 

@@ -30,15 +30,19 @@ def statement(rows: Rows, dialect: Dialect, *, counted: bool) -> Any:
     for name, step, text, often in _named_steps(rows, dialect):
         if isinstance(step, steps.Cells):
             made = _cells(step)
+        elif isinstance(step, steps.Made):
+            made = step.query
         elif isinstance(step, steps.Numbered):
             made = numbered(step, text)
         else:
             made = sa.text(text.replace(":", r"\:")).columns(*map(sa.column, step.columns))
         named = made.cte(name)
-        # The others keep what is named twice; older versions of DuckDB where they are told to.
-        tables.append(
-            named.prefix_with("MATERIALIZED") if often and dialect.name == "duckdb" else named
-        )
+        if isinstance(step, steps.Made) and step.few:
+            named = named.prefix_with("NOT MATERIALIZED")
+        elif often and dialect.name == "duckdb":
+            # The others keep what is named twice; older versions of DuckDB where they are told to.
+            named = named.prefix_with("MATERIALIZED")
+        tables.append(named)
         last = name
     columns: list[Any] = [sa.literal_column(name).label(name) for name in rows.columns]
     if counted:
@@ -181,7 +185,9 @@ def _sets(step: steps.GroupedSets, table: str, dialect: Dialect) -> str:
     if len(every) > dialect.most_grouped:
         each = []
         for w, one in enumerate(step.sets):
-            cells = (name if name in one else f"null as {name}" for name in every)
+            # A missing value with the type of its column: others of a union must have the same.
+            none = (f"(select {name} from {table} limit 0) as {name}" for name in every)
+            cells = (name if name in one else no for name, no in zip(every, none, strict=True))
             columns = ", ".join([f"{w} as {step.name}", *step.keys, *cells, sums])
             keys = ", ".join((*step.keys, *one))
             each.append(f"select {columns} from {table} group by {keys}")

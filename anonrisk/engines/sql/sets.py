@@ -1,16 +1,13 @@
-"""Many sets of the same columns in SQL: several share a statement, only histograms leave.
-
-Columns of ours: those of `count`, `w` the number of a set among those of a statement.
-"""
+"""Many sets of the same columns in SQL: several share a statement, only histograms leave."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from typing import TYPE_CHECKING
 
-import sqlalchemy as sa
-
-from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.engines.pushed.count import Histogram, set_histograms
 from anonrisk.engines.pushed.records import lost_rows
+from anonrisk.engines.pushed.rows import Made
 from anonrisk.engines.sql import coarsen, shape
 from anonrisk.engines.sql.searched import SearchedColumns
 
@@ -18,11 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from anonrisk.core.columns import Qid
+    from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.counts.coarser import Coarsening
     from anonrisk.counts.counter import Positions
     from anonrisk.counts.question import Question
     from anonrisk.counts.shapes import Numerals, Shape
     from anonrisk.engines.sql.table import SqlTable
+
+
+# Measured on PostgreSQL, 15 sets: of 100,000 rows it takes two thirds of the time to read the table
+# for each set, of 1,000,000 three quarters to keep what was read once.
+_MANY_ROWS = 300_000
 
 
 class SqlSets:
@@ -44,56 +47,25 @@ class SqlSets:
             yield from self._together(sets[first : first + self.batch])
 
     def _together(self, sets: Sequence[Positions]) -> list[ClassCounts]:
-        histogram = self._of_records if self.searched.unit is None else self._of_persons
-        parts = [part for w, positions in enumerate(sets) for part in histogram(w, positions)]
-        found: list[dict[int, list[int]]] = [{} for _ in sets]
-        for w, n, *counts in self.searched.table.fetch(sa.union_all(*parts), "count the classes"):
-            so_far = found[int(w)].setdefault(int(n), [0, 0, 0])
-            found[int(w)][int(n)] = [a + int(b) for a, b in zip(so_far, counts, strict=True)]
-        return [
-            self._made(positions, of_set) for positions, of_set in zip(sets, found, strict=True)
-        ]
-
-    def _made(self, positions: Positions, found: dict[int, list[int]]) -> ClassCounts:
-        counted = [(n, *found[n]) for n in sorted(found)]
-        n_rows = sum(row[3] for row in counted)
-        if n_rows != self.searched.n_rows:
-            raise lost_rows(self.searched.n_rows, n_rows)
-        return ClassCounts(
-            [row[0] for row in counted],
-            [row[1] for row in counted],
-            None if self.searched.unit is None else [row[2] for row in counted],
-            qid=[self.columns[i] for i in positions],
-            unit=self.searched.question.unit,
-            missing=self.searched.question.missing,
-            n_rows=n_rows,
-            n_dropped=self.searched.n_dropped,
+        used = sorted({i for positions in sets for i in positions})
+        cells = {f"q{i}": self._cells[i] for i in used}
+        if self.searched.unit is not None:
+            cells["u"] = self.searched.unit
+        rows = Made(
+            tuple(cells), self.searched.rows(**cells), few=self.searched.n_rows < _MANY_ROWS
         )
+        names = [[f"q{i}" for i in positions] for positions in sets]
+        plan = set_histograms(rows, names, unit=self.searched.unit is not None)
+        found: dict[int, Histogram] = defaultdict(Histogram)
+        for row in self.searched.table.fetch_rows(plan, "count the classes"):
+            found[int(row["w"])].add(row)
+        return [self._made(positions, found[w]) for w, positions in enumerate(sets)]
 
-    def _of_records(self, w: int, positions: Positions) -> list[Any]:
-        """Give set, size, classes, persons and rows."""
-        rows = self.searched.rows(**{f"q{i}": self._cells[i] for i in positions}).subquery()
-        classes = sa.select(_COUNT.label("n")).select_from(rows).group_by(*rows.c).subquery()
-        n_rows = classes.c.n * _COUNT
-        return [sa.select(_whole(w), classes.c.n, _COUNT, _whole(0), n_rows).group_by(classes.c.n)]
-
-    def _of_persons(self, w: int, positions: Positions) -> list[Any]:
-        """Give the same twice: for classes, and for persons by the smallest of their classes."""
-        cells = {f"q{i}": self._cells[i] for i in positions}
-        rows = self.searched.rows(**cells, u=self.searched.unit).subquery()
-        once = sa.select(*rows.c, _COUNT.label("rows")).group_by(*rows.c).subquery()
-        size = _COUNT.over(partition_by=[once.c[q] for q in cells])
-        # As a table of its own, which databases make once for both.
-        sized = sa.select(once.c.u, once.c.rows, size.label("n")).cte(f"z{w}")
-        classes = sa.select(sized.c.n, _COUNT.label("m"), sa.func.sum(sized.c.rows).label("rows"))
-        of = classes.group_by(sized.c.n).subquery()
-        smallest = sa.select(sa.func.min(sized.c.n).label("n")).group_by(sized.c.u).subquery()
-        # Every class has n rows there, so that nothing is left of this division.
-        n_classes = sa.cast(of.c.m, sa.BigInteger) // sa.cast(of.c.n, sa.BigInteger)
-        return [
-            sa.select(_whole(w), of.c.n, n_classes, _whole(0), of.c.rows),
-            sa.select(_whole(w), smallest.c.n, _whole(0), _COUNT, _whole(0)).group_by(smallest.c.n),
-        ]
+    def _made(self, positions: Positions, found: Histogram) -> ClassCounts:
+        if found.n_rows != self.searched.n_rows:
+            raise lost_rows(self.searched.n_rows, found.n_rows)
+        found.n_dropped = self.searched.n_dropped
+        return found.class_sizes(self.searched.question, tuple(self.columns[i] for i in positions))
 
     def coarsen(self, n_values: Sequence[int]) -> dict[int, tuple[int, Coarsening]]:
         """Take up a coarser version of each column that has one."""
@@ -112,11 +84,3 @@ class SqlSets:
     def numerals(self) -> list[Numerals]:
         """Count the numbers and dates of all columns in one statement."""
         return shape.numerals(self.searched)
-
-
-_COUNT = sa.func.count()
-
-
-def _whole(number: int) -> Any:
-    """Write a number that is ours into the statement."""
-    return sa.literal_column(str(number))
