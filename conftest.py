@@ -33,7 +33,7 @@ KINDS = {
     "pandas_on_spark": ("pandas_on_spark",),
     "arrow": ("polars", "duckdb"),
     "scan": ("scan",),
-    "sql": ("sqlite", "duckdb_sql", "postgresql"),
+    "sql": ("sqlite", "duckdb_sql", "datafusion", "postgresql"),
     "arrow_more": ("polars_lazy", "pyarrow", "narwhals", "held"),
 }
 # Where cells keep their meaning, or do not: the quick lane runs these through Arrow as well.
@@ -294,6 +294,8 @@ def frame(request):
         return tables.arrow_builder(kind)
     if kind == "scan":
         return tables.scan_builder(request.getfixturevalue("tmp_path"))
+    if kind == "datafusion":
+        return tables.datafusion_builder()
     if kind in KINDS["sql"]:
         return tables.sql_builder(kind, tables.sql_connection(kind, request))
     session = (

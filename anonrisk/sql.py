@@ -1,6 +1,6 @@
 """Tables in a database: ``anonrisk.sql.table(url, "schema.table").anon.k(["zip", "age"])``.
 
-DuckDB, PostgreSQL and SQLite count where the rows are. Needs the extra ``sql``.
+DuckDB, PostgreSQL, DataFusion and SQLite count where the rows are. Needs the extra ``sql``.
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ def table(
         ``"duckdb:///a.duckdb"``) or an engine of SQLAlchemy: a connection is then opened for each
         call and closed after it. Or a connection of SQLAlchemy, sqlite3, DuckDB or psycopg, which
         is used as it is: where a transaction is under way, it is neither committed nor rolled back.
+        Or a session of DataFusion, with the tables that are registered there.
     name : str or selectable
         A name, as in ``"people"`` or ``'hospital."Admissions 2024"'``, compared exactly; or a
         query, which begins with select, with, values or from; or a selectable of SQLAlchemy.
@@ -110,7 +111,8 @@ def table(
     TableNotFoundError
         If the database has no table of that name.
     UnsupportedFrameError
-        If it is no database whose equality has been compared with ours: DuckDB, PostgreSQL, SQLite.
+        If it is no database whose equality has been compared with ours: DuckDB, PostgreSQL,
+        DataFusion, SQLite.
 
     See Also
     --------

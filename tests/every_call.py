@@ -32,6 +32,7 @@ TITLES = {
     "Spark": ("spark", "connect"),
     "pandas-on-Spark": ("pandas_on_spark",),
     "DuckDB, PostgreSQL": ("duckdb_sql", "postgresql"),
+    "DataFusion": ("datafusion",),
     "SQLite": ("sqlite",),
     "scan": ("scan",),
 }

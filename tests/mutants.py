@@ -19,6 +19,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -50,10 +51,10 @@ QUICK = ("--engines", "plain", "-m", "not slow and not nightly")
 DRAWN = ("--draw", "mutants", "--share")
 PANDAS = ("--engines", "pandas,arrow", "-m", "not nightly", *DRAWN, "0.02")
 SQL = ("--engines", "sql,scan", "-m", "engine and not nightly", *DRAWN, "0.5")
-SPARK = ("--engines", "spark", "-m", "engine and not nightly", *DRAWN, "0.1")
+SPARK = ("--engines", "spark", "-m", "(engine or spark) and not nightly", *DRAWN, "0.1")
 # What all engines are asked about counting and scoring.
 OF_ENGINES = (
-    *("classes", "engines", "find_qids", "formulas", "kmap", "ldiv", "plan_bins"),
+    *("classes", "engines", "explain_risk", "find_qids", "formulas", "kmap", "ldiv", "plan_bins"),
     *("predict_population", "profiles", "risk", "sizes", "suda", "summary", "tcloseness"),
 )
 OF_GX = (
@@ -337,8 +338,19 @@ class Copy:
             own = [str(one.relative_to(self.root)) for one in self.root.glob(f"tests/*{stem}*.py")]
             if mutant.path.startswith("policy"):
                 own.append("tests/test_doors.py")
+            own += [] if tests else self.naming(stem)
             known = [*own, *(name for name, _ in files.most_common(6) if name not in own)]
             yield "pandas", PANDAS, [one for one in known if Path(one).name.startswith("test_")]
+
+    def naming(self, stem: str) -> list[str]:
+        """List the three files of tests that name a module most often."""
+        often = {
+            str(path.relative_to(self.root)): len(
+                re.findall(rf"\b{stem}\b", path.read_text("utf-8"))
+            )
+            for path in self.root.glob("tests/test_*.py")
+        }
+        return sorted((name for name in often if often[name]), key=lambda name: -often[name])[:3]
 
 
 def forget(path: Path) -> None:

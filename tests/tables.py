@@ -169,6 +169,28 @@ def sql_builder(kind, connection):
     return build
 
 
+def datafusion_builder():
+    """A function that registers tables in a session of DataFusion."""
+    pa = pytest.importorskip("pyarrow")
+    session = pytest.importorskip("datafusion").SessionContext()
+    pytest.importorskip("sqlglot")
+
+    def build(cells, partitions=2):
+        name = f"t{next(SQL_NUMBERS)}"
+        made = pa.table({name: arrow_column(column) for name, column in cells.items()})
+        if any("\0" in name for name in cells):
+            pytest.skip("DataFusion itself cuts a name at a zero byte")
+        # A batch of no rows beside the others, so that a table without rows has one.
+        none = pa.RecordBatch.from_pylist([], made.schema)
+        size = -(-len(made) // partitions) or 1
+        parts = [made.slice(at, size).to_batches() for at in range(0, len(made), size)]
+        session.register_record_batches(name, [[none], *parts])
+        return anonrisk.sql.table(session, name)
+
+    build.kind, build.is_pandas, build.connection = "datafusion", False, session
+    return build
+
+
 SQL_NUMBERS = itertools.count()
 
 

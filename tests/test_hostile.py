@@ -21,7 +21,8 @@ IN_PROCESS = (
     *("pandas", "pandas_nullable", "pandas_arrow", "pandas_object", "polars", "duckdb"),
     *("polars_lazy", "pyarrow", "narwhals", "held"),
 )
-FAR = ("spark", "connect", "pandas_on_spark", "sqlite", "duckdb_sql", "postgresql", "scan")
+DATABASES = ("sqlite", "duckdb_sql", "datafusion", "postgresql")
+FAR = ("spark", "connect", "pandas_on_spark", *DATABASES, "scan")
 
 
 def asked(frame, first, wanted):
@@ -164,7 +165,8 @@ def typed(frame, kind, cells, request):
     if frame.kind == "spark":
         return request.getfixturevalue("spark").sql(query)
     name = f"t{next(SQL_NUMBERS)}"
-    frame.connection.execute(f"CREATE TABLE {name} AS {query}")
+    run = frame.connection.sql if frame.kind == "datafusion" else frame.connection.execute
+    run(f"CREATE TABLE {name} AS {query}")
     return anonrisk.sql.table(frame.connection, name)
 
 
@@ -180,7 +182,7 @@ def test_every_type_of_a_database(frame, request):
 
 
 @pytest.mark.contract
-@pytest.mark.kinds("spark", "duckdb_sql", "postgresql")
+@pytest.mark.kinds("spark", "duckdb_sql", "datafusion", "postgresql")
 def test_what_is_no_number_is_missing_in_every_type(frame, request):
     for kind in ("real", "double", "float8", "numeric", "FLOAT"):
         try:

@@ -102,7 +102,8 @@ def test_no_word_says_a_cell(frame, word, which, heard, tmp_path):
 # One of a kind each, for engines of which every word is a job: counts, values, records, searches,
 # plans, gates. The night asks them all.
 FEW_WORDS = ("k", "ldiv", "at_risk", "find_qids", "plan", "Policy.check")
-FAR = ("spark", "connect", "pandas_on_spark", "sqlite", "duckdb_sql", "postgresql", "scan")
+DATABASES = ("sqlite", "duckdb_sql", "datafusion", "postgresql")
+FAR = ("spark", "connect", "pandas_on_spark", *DATABASES, "scan")
 
 
 @pytest.mark.contract

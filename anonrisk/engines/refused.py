@@ -13,12 +13,12 @@ from anonrisk.errors import UnsupportedFrameError
 # Kinds of table, as docs/engines.md calls them.
 TABLES = (
     *("pandas", "Polars", "Polars, lazy", "narwhals", "pyarrow", "DuckDB relation"),
-    *("Spark", "pandas-on-Spark", "DuckDB, PostgreSQL", "SQLite", "scan"),
+    *("Spark", "pandas-on-Spark", "DuckDB, PostgreSQL", "DataFusion", "SQLite", "scan"),
 )
 _WITHOUT_ROLES = ("Polars", "Polars, lazy", "narwhals", "DuckDB relation")
-_DATABASES = ("DuckDB, PostgreSQL", "SQLite", "scan")
+_DATABASES = ("DuckDB, PostgreSQL", "DataFusion", "SQLite", "scan")
 # SQLite has no type of dates.
-_WITH_DATES = ("DuckDB, PostgreSQL", "scan")
+_WITH_DATES = ("DuckDB, PostgreSQL", "DataFusion", "scan")
 
 _READ = "read the table into pandas or Spark"
 _CHANGES = "gives a table with other cells, and nothing of ours is written to a database"
@@ -56,6 +56,10 @@ RELATION_ROWS = (
     "suda gives a number to each row, and the rows of a DuckDB relation have no order; "
     "give it the table as to_arrow_table()"
 )
+ROWS_READ_AGAIN = (
+    "suda gives a number to each row, and DataFusion, which reads a table for each use of it, may "
+    f"give another one the next time; {_READ}"
+)
 CATEGORICAL = (
     "is categorical, which pandas-on-Spark keeps as codes; convert it, for example with astype(str)"
 )
@@ -85,6 +89,7 @@ REFUSED = (
     *(Refusal(word, _WITHOUT_ROLES, NO_ROLES) for word in ("declare", "permute", "perturb")),
     Refusal("suda", ("Polars, lazy",), LAZY_ROWS),
     Refusal("suda", ("DuckDB relation",), RELATION_ROWS),
+    Refusal("suda", ("DataFusion",), ROWS_READ_AGAIN),
     Refusal("missing='wildcard'", _DATABASES, WILDCARD),
     Refusal("at_risk(l=), at_risk(t=)", _DATABASES, LIMITS),
     Refusal("suppress(cells=True)", _DATABASES, OTHER_CELLS),

@@ -82,7 +82,7 @@ ORDERED = Formula(
     _MEANING,
     windows={
         "running": f"sum(c) over (partition by {{of_class}} order by r {UP_TO})",
-        "high": "lead(r, 1, last_r) over (partition by {of_class} order by r)",
+        "high": "coalesce(lead(r) over (partition by {of_class} order by r), last_r)",
     },
     order="r",
     compared=True,

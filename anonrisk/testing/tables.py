@@ -139,6 +139,25 @@ def _duckdb_sql() -> Build:
     return build
 
 
+def _datafusion() -> Build:
+    from datafusion import SessionContext
+
+    session, numbers = SessionContext(), itertools.count()
+
+    def build(table: SmallTable) -> Any:
+        name, made = f"t{next(numbers)}", _arrow(table)
+        session.register_record_batches(name, [made.to_batches() or [_no_rows(made)]])
+        return anonrisk.sql.table(session, name)
+
+    return build
+
+
+def _no_rows(table: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pylist([], table.schema)
+
+
 def _sqlite() -> Build:
     import sqlite3
 
@@ -235,6 +254,7 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[..., Any], bool]] = {
     "narwhals": (("pyarrow", "polars", "narwhals"), _narwhals, True),
     "duckdb": (("pyarrow", "duckdb"), _duckdb, True),
     "duckdb-sql": (("pyarrow", "duckdb", "sqlalchemy", "sqlglot"), _duckdb_sql, False),
+    "datafusion": (("pyarrow", "datafusion", "sqlalchemy", "sqlglot"), _datafusion, False),
     "sqlite": (("sqlalchemy", "sqlglot"), _sqlite, False),
     "scan": (("pyarrow", "duckdb", "sqlalchemy", "sqlglot"), _scan, False),
     "spark": (("pyspark",), _spark, False),

@@ -32,6 +32,7 @@ _WITHOUT_ORDER = {"suda": "scores belong to rows, which may come in another orde
 REFUSALS: dict[str, dict[str, str]] = {
     "duckdb": _WITHOUT_ORDER,
     "polars-lazy": _WITHOUT_ORDER,
+    "datafusion": {**_OF_DATABASES, **_WITHOUT_ORDER},
     "duckdb-sql": _OF_DATABASES,
     "postgresql": _OF_DATABASES,
     "scan": _OF_DATABASES,
@@ -131,8 +132,8 @@ def engine(name: str) -> OwnTool:
     ----------
     name : str
         A kind of table: pandas, pandas-nullable, pandas-object, pandas-arrow, arrow, polars,
-        polars-lazy, narwhals, duckdb (a relation), duckdb-sql, sqlite, scan, spark, connect,
-        pandas-on-spark, or postgresql with the address of a database, ``postgresql=URL``.
+        polars-lazy, narwhals, duckdb (a relation), duckdb-sql, datafusion, sqlite, scan, spark,
+        connect, pandas-on-spark, or postgresql with the address of a database, ``postgresql=URL``.
 
     Returns
     -------

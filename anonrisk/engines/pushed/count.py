@@ -17,6 +17,7 @@ from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.question import Group
 from anonrisk.engines import refusals
 from anonrisk.engines.pushed.records import CountedRecords, again, none_of
+from anonrisk.measures.formula import UP_TO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -103,7 +104,8 @@ def _counted(
     counted = plan(records)
     if records.by is not None:
         # No more leaves than it takes to see that there are too many.
-        numbered = counted.select("*", group_number="dense_rank() over (partition by 0 order by g)")
+        number = f"dense_rank() over (partition by 0 order by g {UP_TO})"
+        numbered = counted.select("*", group_number=number)
         counted = numbered.where(f"group_number <= {bounds.MAX_GROUPS + 1}")
     rows = records.table.fetch_rows(counted, "count the classes")
     if records.by is not None and rows:

@@ -52,7 +52,7 @@ def largest_whole(table: SqlTable, column: Name) -> float | None:
 
 def by_letters(table: SqlTable, text: Any) -> Any:
     """Sort texts by the numbers of their letters, as Python does."""
-    return sa.collate(text, table.dialect.letters)
+    return sa.collate(text, table.dialect.letters) if table.dialect.letters else text
 
 
 def let_look(table: SqlTable) -> None:

@@ -88,7 +88,7 @@ def _of_texts(
     # Found again by their counts, so that no word stands in the text of a statement.
     by_letters = cells.by_letters(searched.table, words.c.x)
     order = counted.order_by(sa.func.count().desc(), by_letters).limit(len(how.words)).subquery()
-    common = text.in_(sa.select(order.c.x))
+    common = searched.table.dialect.is_among(text, order.c.x)
     # What begins with a plus is a word; the others are none.
     word = sa.case(
         (common, sa.literal_column("'+'", sa.Text) + text), else_=sa.literal_column("''")

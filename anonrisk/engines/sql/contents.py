@@ -36,7 +36,7 @@ _ROWS, _FOLDED = -1, 1_000_000
 _TOGETHER = 16
 _NUMBERS = {"whole numbers", "floats", "decimals"}
 _DATES = {"dates", "timestamps"}
-_OTHERS = {"booleans", "times", "BLOB", "bytea", "stored as blob"}
+_OTHERS = {"booleans", "times", "bytes", "BLOB", "bytea", "stored as blob"}
 _COUNT = sa.func.count()
 
 

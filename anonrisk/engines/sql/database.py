@@ -66,7 +66,8 @@ def database_of(given: Any) -> Database:
             return ThroughDriver(given, dialect.name)
     raise UnsupportedFrameError(
         f"{type(given).__name__} is no connection to a database that anonrisk asks: give a URL, an "
-        "engine or a connection of SQLAlchemy, or a connection of sqlite3, psycopg or DuckDB"
+        "engine or a connection of SQLAlchemy, a connection of sqlite3, psycopg or DuckDB, or a "
+        "session of DataFusion"
     )
 
 

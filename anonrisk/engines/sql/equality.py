@@ -42,7 +42,8 @@ def _found(table: SqlSource) -> dict[Name, str]:
 def _declared(table: SqlSource, roles: Mapping[Name, str]) -> dict[Name, str]:
     of = table.dialect.type_of
     types = [sa.cast(of(table.raw(name)), sa.Text).label(f"t{i}") for i, name in enumerate(roles)]
-    found = dict(zip(roles, map(_plain, table.told(types, "read the types")), strict=True))
+    written = map(str, table.told(types, "read the types"))
+    found = dict(zip(roles, map(table.dialect.type_name, written), strict=True))
     known = table.dialect.known
     enums = table.dialect.enumerations(table, {*found.values()} - known)
     for name, kind in found.items():
@@ -114,12 +115,6 @@ def _check_collations(
                 "same (it ignores case, accents or trailing blanks), and anonrisk compares "
                 "exactly; give the column a binary collation"
             )
-
-
-def _plain(kind: Any) -> str:
-    """Name a type without its parameters, which for an enumeration are values."""
-    name, _, parameters = str(kind).partition("(")
-    return f"{name}[]" if parameters.endswith("]") else name
 
 
 def _unsupported(role: str, name: Name, what: str) -> UnsupportedColumnError:

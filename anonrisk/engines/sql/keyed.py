@@ -37,6 +37,7 @@ _LETTERS = {
     "booleans": "b",
     "dates": "d",
     "timestamps": "t",
+    "bytes": "x",
     "bytea": "x",
     "BLOB": "x",
 }

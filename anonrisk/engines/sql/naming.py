@@ -50,7 +50,7 @@ def _from_url(given: str | sa.URL) -> Any:
         url = sa.make_url(given)
     except (sa.exc.ArgumentError, ValueError):
         # Its message would quote a password.
-        urls = " or ".join(repr(one.url) for one in DIALECTS.values())
+        urls = " or ".join(repr(one.url) for one in DIALECTS.values() if one.url)
         raise ArgumentError(f"this text is no URL of a database, as in {urls}") from None
     if url.drivername in {"postgresql", "postgres"}:
         there = [driver for driver in _POSTGRES if find_spec(driver)]
@@ -178,7 +178,7 @@ def _require(connection: Any, parts: list[str]) -> None:
     """
     database = database_of(connection)
     with reading(database) as under_way, guarded("list its tables"):
-        rows = under_way.connected.rows(sa.text(dialect_of(database.dialect).catalogue))
+        rows = dialect_of(database.dialect).tables(under_way.connected)
     by_name = {name for _, name, is_visible in rows if is_visible}
     qualified = {(schema, name) for schema, name, _ in rows}
     # A database that is attached to DuckDB's is looked up by its own statement.

@@ -37,7 +37,9 @@ def statement(rows: Rows, dialect: Dialect, *, counted: bool) -> Any:
         else:
             made = sa.text(text.replace(":", r"\:")).columns(*map(sa.column, step.columns))
         named = made.cte(name)
-        if isinstance(step, steps.Made) and step.few:
+        if not dialect.keeps_steps:
+            pass
+        elif isinstance(step, steps.Made) and step.few:
             named = named.prefix_with("NOT MATERIALIZED")
         elif often and dialect.name == "duckdb":
             # The others keep what is named twice; older versions of DuckDB where they are told to.

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from anonrisk.core.render import count_of
 from anonrisk.counts.minimal_uniques import Totals
+from anonrisk.engines.refused import ROWS_READ_AGAIN, refused
 from anonrisk.engines.sql.numbers import double
 from anonrisk.engines.sql.rewrite import MARK, check_marks, check_new, own, with_marks
 from anonrisk.engines.sql.table import any_missing
@@ -43,6 +44,8 @@ def scores(
 ) -> tuple[SqlTable, SqlTable, Totals]:
     """Score every record; `risk` is what DIS-SUDA adds to 1 / score^power, if it is asked for."""
     table = counter.searched.table
+    if not table.dialect.keeps_steps:
+        raise refused(ROWS_READ_AGAIN)
     check_new(table, [name for name in names if name])
     check_logarithms(table, "ln(")
     found = _MarkedUniques(counter, max_size)

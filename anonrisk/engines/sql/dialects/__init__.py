@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from anonrisk.engines.sql.dialects.base import Dialect
+from anonrisk.engines.sql.dialects.datafusion import DataFusion
 from anonrisk.engines.sql.dialects.duckdb import DuckDB
 from anonrisk.engines.sql.dialects.postgresql import PostgreSQL
 from anonrisk.engines.sql.dialects.sqlite import SQLite
@@ -10,7 +11,8 @@ from anonrisk.errors import UnsupportedFrameError
 
 __all__ = ["DIALECTS", "Dialect", "dialect_of", "kind_of_cells"]
 
-DIALECTS: dict[str, Dialect] = {one.name: one for one in (SQLite(), DuckDB(), PostgreSQL())}
+_ALL = (SQLite(), DuckDB(), DataFusion(), PostgreSQL())
+DIALECTS: dict[str, Dialect] = {one.name: one for one in _ALL}
 
 
 def dialect_of(name: str) -> Dialect:

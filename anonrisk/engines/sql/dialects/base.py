@@ -31,7 +31,7 @@ class Dialect:
     driver : tuple of str
         The module and the class of connections of its own package.
     url : str
-        A URL of it, for messages.
+        A URL of it, for messages; nothing where it is no place that a URL names.
     texts, floats, others : tuple of str
         Types of cells that are one value each, by what the database itself calls them.
     held : mapping
@@ -47,6 +47,8 @@ class Dialect:
         Whether SQLAlchemy's driver begins a transaction for a query.
     typed_by_cell : bool
         Whether each cell has a type of its own.
+    keeps_steps : bool
+        Whether a named query can be told to run once, or once for each use.
     most_grouped : int
         How many columns may be in several grouping sets; 0 where there are none.
     joins_missing : str
@@ -55,27 +57,28 @@ class Dialect:
     spelling : Spelling
         How it writes what is looked for in cells.
     letters : str
-        The collation that sorts by the numbers of letters.
+        The collation that sorts by the numbers of letters; nothing where all texts are sorted so.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     sqlglot: ClassVar[str]
     driver: ClassVar[tuple[str, str]]
-    url: ClassVar[str]
+    url: ClassVar[str] = ""
     texts: ClassVar[tuple[str, ...]] = ()
     floats: ClassVar[tuple[str, ...]] = ()
     others: ClassVar[tuple[str, ...]] = ()
     held: ClassVar[Mapping[str, tuple[str, ...]]]
-    catalogue: ClassVar[str]
-    begin: ClassVar[str]
+    catalogue: ClassVar[str] = ""
+    begin: ClassVar[str] = ""
     begin_within: ClassVar[str] = ""
     begins_itself: ClassVar[bool] = False
     typed_by_cell: ClassVar[bool] = False
+    keeps_steps: ClassVar[bool] = True
     most_grouped: ClassVar[int] = 31
     joins_missing: ClassVar[str] = "fast"
     spelling: ClassVar[rules.Spelling]
-    letters: ClassVar[str]
+    letters: ClassVar[str] = ""
 
     @property
     def writer(self) -> Any:
@@ -100,6 +103,11 @@ class Dialect:
     def type_of(self, column: Any) -> Any:
         """Return the type of a column, of which no row is looked at."""
         return sa.func.typeof(column)
+
+    def type_name(self, written: str) -> str:
+        """Name a type without its parameters, which for an enumeration are values."""
+        name, _, parameters = written.partition("(")
+        return f"{name}[]" if parameters.endswith("]") else name
 
     def enumerations(self, table: Any, kinds: set[str]) -> set[str]:  # noqa: ARG002
         """Find which of some types are enumerations, whose labels are compared exactly."""
@@ -135,6 +143,10 @@ class Dialect:
         """Tell whether a part of a text matches an expression."""
         return text.regexp_match(pattern)
 
+    def is_among(self, cell: Any, column: Any) -> Any:
+        """Tell whether a cell is one of those of a column of a query."""
+        return cell.in_(sa.select(column))
+
     def folded(self, text: Any) -> Any:
         """Return a text without case, spaces and accents."""
         return sa.func.translate(text, rules.FOLDED_FROM, rules.FOLDED_TO)
@@ -169,6 +181,10 @@ class Dialect:
         return None
 
     # ---- sessions -------------------------------------------------------------------------------
+
+    def tables(self, connected: Any) -> list[Any]:
+        """List every table and view that may be named, as `catalogue` says."""
+        return list(connected.rows(sa.text(self.catalogue)))
 
     def in_transaction(self, connection: Any) -> bool:
         """Tell whether a connection of the database's own package is in a transaction."""
