@@ -126,3 +126,8 @@ def test_zipfs_law_on_ten_million_values_takes_no_longer_than_counting_them():
     )
     # Ten times as many draws take more than ten times as long; the promise is three times that.
     assert made < 30 * counted
+
+
+def test_a_value_that_never_occurs_is_none():
+    with pytest.raises(errors.ArgumentError, match="each likelier than 0"):
+        Distribution([0.5, 0.5, 0.0], [1, 1, 1])

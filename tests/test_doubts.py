@@ -19,6 +19,7 @@ from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy.acknowledged import DOUBTS
 from anonrisk.policy.detector import set_name_detector
+from anonrisk.policy.doubts import _is_far
 
 # ---- numbers with check digits, made slowly -----------------------------------------------------
 
@@ -746,3 +747,21 @@ def test_numbers_of_one_kind_count_together_whatever_their_length(frame):
 
 def test_every_word_has_a_meaning():
     assert all(meaning for _, meaning in DOUBTS.values())
+
+
+def test_a_finding_about_what_columns_hold_has_a_limit_of_none():
+    cells = {"q": ["a"] * 36, "x": [38.5, 39.5, 40.5, 41.5, 42.5] * 7 + [9998.0]}
+    (found,) = (
+        f for f in checked(pd.DataFrame(cells), sensitive="x").findings if f.status == "fail"
+    )
+    assert (found.value, found.limit, found.margin) == (1, 0, -1)
+
+
+@pytest.mark.parametrize(("end", "far"), [(21.0, True), (20.0, False)])
+def test_a_number_is_far_beyond_ten_deviations_of_the_others(end, far):
+    # The others are -2 and 2, of mean 0 and deviation 2.
+    assert _is_far(end, 3, end, 8 + end * end) is far
+
+
+def test_one_number_may_be_far_from_a_single_other():
+    assert _is_far(10.0, 2, 10.0, 100.0)

@@ -11,6 +11,7 @@ import pytest
 from singled_out import PEOPLE, QID
 
 
+@pytest.mark.contract
 def test_every_engine_explains_alike(frame):
     table, plain = frame(PEOPLE), pd.DataFrame(PEOPLE)
     found = table.anon.explain_risk(QID)
@@ -92,6 +93,7 @@ def test_what_helps_nobody_takes_no_row(frame):
     assert "commonest value, others merged" in found.to_frame()["change"].tolist()
 
 
+@pytest.mark.contract
 def test_rare_words_are_merged(frame):
     # Two are as common as each other: the first in the alphabet stays. A missing one stays missing.
     jobs = ["smith", "baker", "", "other", None, "smith", "baker", "nurse", None, "cook"]

@@ -114,6 +114,7 @@ def test_most_sets_are_never_counted():
     assert sets_of(report) == brute_force(cells, 0.2, 4)
 
 
+@pytest.mark.contract
 def test_every_engine_finds_the_same(frame):
     table, plain = frame(PEOPLE), pd.DataFrame(PEOPLE)
     report = table.anon.find_qids(0.05, population_size=1_000)
@@ -138,6 +139,7 @@ def test_a_found_set_is_what_classes_say():
         assert found.domain == math.prod(table.anon.classes(c).n_classes for c in found.columns)
 
 
+@pytest.mark.contract
 def test_persons_and_dropped_records_on_every_engine(frame):
     who = [1, 1, 2, 2, 3, 4, 5, 5]
     table = frame({**PEOPLE, "who": who})
@@ -168,6 +170,7 @@ LOOKS = {
 }
 
 
+@pytest.mark.contract
 def test_look_alikes_are_reported_apart(frame):
     report = frame(LOOKS).anon.find_qids(0.2, max_size=2)
     found = {item.column: item.reason for item in report.direct}

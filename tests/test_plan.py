@@ -642,3 +642,17 @@ def test_a_document_with_junk_for_a_figure_is_refused(part, name, junk):
     stored[part] = {**stored[part], name: junk}
     with pytest.raises(errors.PlanError, match="this is not a stored plan"):
         Plan.from_dict(stored)
+
+
+@pytest.mark.contract
+def test_clock_times_are_planned_alike(frame):
+    """Their values come out of every engine as the same numbers, half seconds too."""
+    first = dt.datetime(1969, 12, 31, 23, 59, 59, 500000)
+    cells = {
+        "when": [first + dt.timedelta(hours=12 * i) for i in range(16)],
+        "zip": ["a", "b"] * 8,
+    }
+    plan = frame(cells).anon.plan(["when", "zip"], k=3)
+    expected = pd.DataFrame(cells).anon.plan(["when", "zip"], k=3)
+    assert plan.recodings == expected.recodings
+    assert plan.after == expected.after

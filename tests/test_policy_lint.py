@@ -11,6 +11,7 @@ import pytest
 import anonrisk
 from anonrisk import Policy, datasets
 from anonrisk.cli import main
+from anonrisk.policy.budgets import named
 from anonrisk.policy.ready import names
 
 ROOT = Path(__file__).parents[1]
@@ -237,3 +238,11 @@ def test_what_becomes_of_missing_cells_is_compared(before, now, is_weaker):
     )
     remarks = [one.where for one in new.lint(against=old).remarks]
     assert ("missing" in remarks) is is_weaker
+
+
+def test_a_limit_of_recursive_diversity_covers_the_same_one():
+    implies = named("ldiv").implies
+    two, three = ({"kind": "recursive", "c": c} for c in ("2", "3"))
+    assert implies(two, two)
+    assert implies(two, three)
+    assert not implies(three, two)

@@ -11,6 +11,7 @@ import pytest
 from attackers import PEOPLE, POPULATION, RELEASE, ROWS
 
 from anonrisk import ClassSizes, errors
+from anonrisk.measures.risk import _one_in
 from anonrisk.predict.population import benedetti_franconi
 
 
@@ -59,6 +60,7 @@ def test_a_marketer_has_an_average_only(frame):
         risk.marketer.share_above(0.1)
 
 
+@pytest.mark.contract
 def test_weights(frame):
     risk = frame(RELEASE).anon.risk("zip", weight="w")
     check(risk.journalist, [1 / f for f in oracle.sizes(ROWS, ["zip"])])
@@ -263,3 +265,7 @@ def test_dropped_records_need_no_class_in_the_population(frame):
 def test_dropped_records_need_no_household(frame):
     table = frame({"q": ["a", "a", None], "home": [1, 1, None]})
     assert table.anon.risk("q", household="home", missing="drop").household.average == 0.75
+
+
+def test_a_risk_is_written_as_one_in_so_many():
+    assert [_one_in(risk) for risk in (0.0, 0.08, 0.3)] == ["none", "1 in 12", "1 in 3.33"]

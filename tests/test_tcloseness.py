@@ -133,6 +133,7 @@ def test_strings_need_an_order(frame):
     assert "hiv" not in str(raised.value)
 
 
+@pytest.mark.contract
 def test_an_order_of_numbers_dates_and_booleans(frame):
     days = [dt.date(2020, 1, day) for day in (1, 2, 3, 3)]
     cells = {

@@ -958,3 +958,14 @@ def test_a_long_quasi_identifier_folds_no_row_of_a_terminal():
         unlisted="ignore",
     )  # fmt: skip
     assert names[1] in repr(several.check(table)).splitlines()[3]
+
+
+def test_each_finding_is_printed_with_its_own_status():
+    table = pd.DataFrame({"q": ["a", "a", "b"]})
+    strict = Policy(quasi="q", k=2, max_unique_records=1).check(table)
+    mild = Policy(quasi="q", k={"at_least": 2, "severity": "warn"}).check(table)
+    assert re.findall(r"^(pass|FAIL|warn) +(\w+)", repr(strict), re.MULTILINE) == [
+        ("FAIL", "k"),
+        ("pass", "max_unique_records"),
+    ]
+    assert re.findall(r"^(pass|FAIL|warn) +(\w+)", repr(mild), re.MULTILINE) == [("warn", "k")]
