@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
+import pkgutil
 import time
+from dataclasses import fields, is_dataclass
 
 import pandas as pd
 import pytest
 
+import anonrisk
 from anonrisk import Plan, Policy, Verdict, errors
 from anonrisk.cli import main
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.documents import Reader
 from anonrisk.core.hierarchy import Hierarchy
+from anonrisk.core.results import Document
 
 LONG = "9" * 5_000
 DEEP = 100_000
@@ -236,3 +242,16 @@ def test_a_suite_has_the_same_limits(tmp_path):
     path.write_text(json.dumps(suite))
     with pytest.raises(errors.ArgumentError, match="one value, not a list"):
         gx.run_gate(path, pd.DataFrame({"zip": ["a", "a"], "ill": ["flu", "flu"]}))
+
+
+def test_every_result_has_what_its_document_names():
+    for module in pkgutil.walk_packages(anonrisk.__path__, "anonrisk."):
+        if module.name.startswith(("anonrisk.predict", "anonrisk.search", "anonrisk.releases")):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module.name)
+    kinds = [Document]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+        known = {one.name for one in fields(kind)} if is_dataclass(kind) else set()
+        assert all(name in known or hasattr(kind, name) for name in kind._document), kind
+    assert len(kinds) > 25

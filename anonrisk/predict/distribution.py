@@ -67,7 +67,7 @@ class Distribution(Document, render.PrintedLines):
     note: str
     _document = (
         *("p", "values", "n_values", "n_records", "kl", "kl_corrected", "s2", "s3", "entropy"),
-        *("note"),
+        "note",
     )
 
     def __init__(

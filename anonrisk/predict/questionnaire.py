@@ -75,7 +75,7 @@ class Questionnaire(Document, render.PrintedTable):
     p_unique: float
     _document = (
         *("population", "steps", "independent", "upper_bound", "size", "p_unique", "assumption"),
-        *("conclusion"),
+        "conclusion",
     )
 
     @property
