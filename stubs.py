@@ -27,6 +27,7 @@ from anonrisk.counts.question import Question, Score, Sensitive
 from anonrisk.measures.formula import Placeholders
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.policy.budgets import BUDGETS
+from anonrisk.policy.terms import SETTINGS
 from anonrisk.reporting.meanings import BEHIND
 
 if TYPE_CHECKING:
@@ -194,17 +195,27 @@ def _imports(sources: dict[str, str]) -> str:
 
 
 def budget_arguments() -> str:
-    """Give the keywords of `anonrisk.Policy` that are budgets, each with its type."""
-    lines = "".join(f"    {key}: {type_}\n" for key, type_ in _budgets().items())
+    """Return the keywords of `anonrisk.Policy` that are settings and budgets, with their types."""
+    settings = {one.name: one.type for one in SETTINGS}
+    settings["acknowledged"] = "Sequence[Mapping[str, Any]]"
     return (
-        f'"""The keywords of a policy that are budgets.\n\n{HEADER}\n"""\n\n'
+        f'"""The keywords of a policy that are settings and budgets.\n\n{HEADER}\n"""\n\n'
         "from __future__ import annotations\n\n"
         "from typing import TYPE_CHECKING, Any, TypedDict\n\n"
-        "if TYPE_CHECKING:\n    from collections.abc import Sequence\n\n\n"
+        "if TYPE_CHECKING:\n    from collections.abc import Mapping, Sequence\n\n"
+        "    from anonrisk.core.columns import Name\n"
+        "    from anonrisk.core.literals import Missing, MissingOrWildcard, Unlisted\n\n\n"
+        "class SettingArguments(TypedDict, total=False):\n"
+        '    """What each setting of a policy may be given as."""\n\n'
+        f"{_typed(settings)}\n\n"
         "class BudgetArguments(TypedDict, total=False):\n"
         '    """What each budget of a policy may be given as."""\n\n'
-        f"{lines}"
+        f"{_typed(_budgets())}"
     )
+
+
+def _typed(keywords: dict[str, Any]) -> str:
+    return "".join(f"    {key}: {type_}\n" for key, type_ in keywords.items())
 
 
 def _budgets() -> dict[str, str]:

@@ -14,6 +14,7 @@ from typing import Any
 from anonrisk import Policy
 from anonrisk.policy import budgets
 from anonrisk.policy.acknowledged import DOUBTS
+from anonrisk.policy.terms import SETTINGS
 
 FOLDER = Path(__file__).parent
 WIDTH = 90
@@ -43,6 +44,7 @@ def schema() -> dict[Path, str]:
     path = PACKAGE.parent / "schema.json"
     document = json.loads(path.read_text(encoding="utf-8"))
     document["$defs"]["budgets"] = budgets.schema("#/$defs/budgets")
+    document["properties"] |= {one.name: one.metadata["schema"] for one in SETTINGS}
     document["$defs"]["acknowledged"]["properties"]["doubt"]["enum"] = list(DOUBTS)
     return {path: _lines(document) + "\n"}
 

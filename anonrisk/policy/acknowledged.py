@@ -58,13 +58,13 @@ class Acknowledged(Document):
     reason: str
 
 
-def read_acknowledged(given: Any) -> tuple[Acknowledged, ...]:
+def read_acknowledged(given: Any, what: str = "acknowledged") -> tuple[Acknowledged, ...]:
     """Read the list of a policy; an unknown doubt, or one without a reason, is refused."""
-    if given is None or (isinstance(given, (list, tuple)) and not given):
+    if isinstance(given, (list, tuple)) and not given:
         return ()
     made: dict[tuple[Name, str], Acknowledged] = {}
-    for i, entry in enumerate(fields.listed(given, "acknowledged")):
-        where = f"acknowledged[{i}]"
+    for i, entry in enumerate(fields.listed(given, what)):
+        where = f"{what}[{i}]"
         stated = fields.mapping(entry, where, _KEYS, {})
         for key in _KEYS:
             if key not in stated:

@@ -1,4 +1,4 @@
-"""The keywords of a policy that are budgets.
+"""The keywords of a policy that are settings and budgets.
 
 Written by python3 dev.py stubs; what is changed here is lost.
 """
@@ -8,7 +8,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from anonrisk.core.columns import Name
+    from anonrisk.core.literals import Missing, MissingOrWildcard, Unlisted
+
+
+class SettingArguments(TypedDict, total=False):
+    """What each setting of a policy may be given as."""
+
+    name: str | None
+    description: str | None
+    reviewed: bool
+    advisory: bool
+    unlisted: Unlisted
+    missing: MissingOrWildcard
+    missing_sensitive: Missing | None
+    max_dropped_fraction: float | None
+    dropped_are_removed: bool
+    by: Name | None
+    suppressed: str | None
+    sampling_fraction: float | None
+    population_size: int | None
+    unsuppressed: bool
+    acknowledged: Sequence[Mapping[str, Any]]
 
 
 class BudgetArguments(TypedDict, total=False):

@@ -1,10 +1,17 @@
-"""What a policy says, read and checked; what can be done with it is in `policy.py`."""
+"""What a policy says, read and checked; what can be done with it is in `policy.py`.
+
+A setting is declared once, in `Terms`: its type, its reader, its part of the JSON Schema and what
+it is where nobody says. Documents, `schema.json` and the keywords of `Policy` follow from that.
+"""
+# ruff: noqa: RUF009 - a setting is declared by a function of dataclasses.field
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field
+from dataclasses import fields as dataclass_fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import MISSING, MISSING_OR_WILDCARD, nearest
@@ -17,6 +24,7 @@ from anonrisk.policy.rules import LISTS, SINGLE, read_roles, read_rules
 from anonrisk.predict.sample_risk import Sampling
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from anonrisk.core.columns import Name
@@ -29,13 +37,10 @@ if TYPE_CHECKING:
 VERSION = 1
 # What becomes of columns that no role names.
 UNLISTED = ("refuse", "quasi", "ignore")
-KEYS = (
-    *("version", "name", "description", "reviewed", "advisory", "roles"),
-    *("unlisted", "missing"),
-    "missing_sensitive",
-    *("max_dropped_fraction", "dropped_are_removed", "by", "suppressed", "sampling_fraction"),
-    *("population_size", "unsuppressed", "acknowledged", "budgets", "qids"),
-)
+_OPTIONAL_COLUMN = {"$ref": "#/$defs/optional_column"}
+_TEXT = {"$ref": "#/$defs/text"}
+_SHARE = {"$ref": "#/$defs/share"}
+_ANSWERS = {"type": "array", "items": {"$ref": "#/$defs/acknowledged"}}
 # What stands by itself among keywords, and inside a part in a document.
 _PARTS = {"roles": (*LISTS, *SINGLE), "budgets": (*BUDGETS, "rr")}
 PART_OF = {key: part for part, keys in _PARTS.items() for key in keys}
@@ -46,27 +51,63 @@ STRICT = (
 )
 
 
+def _setting(
+    read: Callable[[Any, str], Any], schema: Mapping[str, Any], default: Any = None
+) -> Any:
+    """Declare a setting: its reader, its JSON Schema, and what it is where nobody says."""
+    return field(default=default, metadata={"read": read, "schema": schema})
+
+
+def _flag(*, default: bool = False) -> Any:
+    return _setting(fields.flag, {"type": "boolean"}, default)
+
+
+def _word(words: Sequence[str], default: str | None = None) -> Any:
+    """Declare one of a few words; without a default it may be left out."""
+    every = [*words, *([None] if default is None else [])]
+    return _setting(partial(fields.word, words=words), {"enum": every}, default)
+
+
+def _number(read: Callable[[Any, str], Any], schema: Mapping[str, Any]) -> Any:
+    return _setting(read, {"oneOf": [schema, {"type": "null"}]})
+
+
 @dataclass(frozen=True, init=False, repr=False)
 class Terms:
     """The roles of columns, the rules and the settings of a `Policy`, which describes them."""
 
     roles: PolicyRoles
     rules: tuple[Rule, ...]
-    name: str | None = None
-    description: str | None = None
-    reviewed: bool = True
-    advisory: bool = False
-    unlisted: Unlisted = "refuse"
-    missing: MissingOrWildcard = "value"
-    missing_sensitive: Missing | None = None
-    max_dropped_fraction: float | None = None
-    dropped_are_removed: bool = False
-    by: Name | None = None
-    suppressed: str | None = None
-    sampling_fraction: float | None = None
-    population_size: int | None = None
-    unsuppressed: bool = False
-    acknowledged: tuple[Acknowledged, ...] = ()
+    name: str | None = _setting(fields.text, _TEXT)
+    description: str | None = _setting(fields.text, _TEXT)
+    reviewed: bool = _flag(default=True)
+    advisory: bool = _flag()
+    unlisted: Unlisted = _word(UNLISTED, "refuse")
+    missing: MissingOrWildcard = _word(MISSING_OR_WILDCARD, "value")
+    missing_sensitive: Missing | None = _word(MISSING)
+    max_dropped_fraction: float | None = _number(fields.share, _SHARE)
+    dropped_are_removed: bool = _flag()
+    by: Name | None = _setting(fields.name, _OPTIONAL_COLUMN)
+    suppressed: str | None = _setting(fields.text, _TEXT)
+    sampling_fraction: float | None = _number(
+        partial(fields.above_zero, at_most=1),
+        {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    )
+    population_size: int | None = _number(
+        partial(fields.whole, at_least=1), {"type": "integer", "minimum": 1}
+    )
+    unsuppressed: bool = _flag()
+    acknowledged: tuple[Acknowledged, ...] = _setting(
+        read_acknowledged,
+        {
+            "description": "Doubts about contents that a person has answered.",
+            "oneOf": [
+                {"type": "array", "items": {"$ref": "#/$defs/acknowledged"}},
+                {"type": "null"},
+            ],
+        },
+        (),
+    )
     version: int = VERSION
     drafted: Drafted | None = field(default=None, compare=False)
 
@@ -91,28 +132,23 @@ class Terms:
         whole = [rule for rule in self.rules if rule.columns is None and not rule.every_subset_of]
         others = [rule for rule in self.rules if rule not in whole]
         roles = self.roles.to_dict()
-        optional = {
-            key: getattr(self, key)
-            for key in ("name", "description", "max_dropped_fraction", "by", "suppressed")
-        }
         written: dict[str, Any] = {
             "version": self.version,
-            **optional,
-            "reviewed": None if self.reviewed else False,
-            "advisory": self.advisory or None,
+            **{one.name: self._written(one) for one in SETTINGS},
             "roles": roles or None,
-            "unlisted": self.unlisted,
-            "missing": self.missing,
-            "missing_sensitive": self.missing_sensitive,
-            "dropped_are_removed": self.dropped_are_removed or None,
-            "sampling_fraction": self.sampling_fraction,
-            "population_size": self.population_size,
-            "unsuppressed": self.unsuppressed or None,
-            "acknowledged": [each.to_dict() for each in self.acknowledged] or None,
             "budgets": budgets.written(whole[0].budgets) if whole else None,
             "qids": [rule.to_dict() for rule in others] or None,
         }
-        return {key: value for key, value in written.items() if value is not None}
+        return {key: written[key] for key in KEYS if written[key] is not None}
+
+    def _written(self, one: Field[Any]) -> Any:
+        """Return a setting as a document has it; None where it is left out."""
+        value = getattr(self, one.name)
+        # What a flag is by itself goes without saying.
+        usual = value == one.default and not isinstance(value, str)
+        if usual:
+            return None
+        return value if one.name != "acknowledged" else [each.to_dict() for each in value]
 
     def to_json(self) -> str:
         """Write it as JSON.
@@ -202,6 +238,14 @@ class Terms:
         return {*self.roles.classified, *named, *(() if self.by is None else (self.by,))}
 
 
+SETTINGS = tuple(one for one in dataclass_fields(Terms) if one.metadata)
+KEYS = (
+    *("version", "name", "description", "reviewed", "advisory", "roles"),
+    *(one.name for one in SETTINGS[4:]),
+    *("budgets", "qids"),
+)
+
+
 def nested(keywords: dict[str, Any]) -> dict[str, Any]:
     """Put keywords of roles and budgets where a document has them."""
     found = {key: value for key, value in keywords.items() if key in KEYS}
@@ -227,45 +271,20 @@ def read_terms(given: dict[str, Any]) -> dict[str, Any]:
     """Check a whole document before any data is read."""
     _check_version(given["version"])
     roles = read_roles(given.get("roles"))
-    settings = {
-        "name": _optional(given, "name", fields.text),
-        "description": _optional(given, "description", fields.text),
-        "reviewed": fields.flag(given.get("reviewed", True), "reviewed"),
-        "advisory": fields.flag(given.get("advisory", False), "advisory"),
-        "unlisted": fields.word(given.get("unlisted", "refuse"), "unlisted", UNLISTED),
-        "missing": fields.word(given.get("missing", "value"), "missing", MISSING_OR_WILDCARD),
-        "missing_sensitive": _optional(given, "missing_sensitive", _missing),
-        "max_dropped_fraction": _optional(given, "max_dropped_fraction", fields.share),
-        "dropped_are_removed": fields.flag(
-            given.get("dropped_are_removed", False), "dropped_are_removed"
-        ),
-        "by": _optional(given, "by", fields.name),
-        "suppressed": _optional(given, "suppressed", fields.text),
-        "sampling_fraction": _optional(given, "sampling_fraction", _fraction),
-        "population_size": _optional(given, "population_size", _people),
-        "unsuppressed": fields.flag(given.get("unsuppressed", False), "unsuppressed"),
-        "acknowledged": read_acknowledged(given.get("acknowledged")),
-    }
+    settings = {one.name: _read(one, given) for one in SETTINGS}
     _check_dropping(settings)
     rules = read_rules(given, roles)
     _check_together(settings, roles, rules)
     return {"version": VERSION, "roles": roles, "rules": rules, **settings}
 
 
-def _missing(given: Any, where: str) -> str:
-    return fields.word(given, where, MISSING)
-
-
-def _fraction(given: Any, where: str) -> float:
-    return fields.above_zero(given, where, at_most=1)
-
-
-def _people(given: Any, where: str) -> int:
-    return fields.whole(given, where, at_least=1)
-
-
-def _optional(given: dict[str, Any], key: str, read: Any) -> Any:
-    return read(given[key], key) if given.get(key) is not None else None
+def _read(one: Field[Any], given: dict[str, Any]) -> Any:
+    """Read a setting; one that may be left out may also be nothing."""
+    value = given.get(one.name)
+    may_be_nothing = one.name not in given or one.default in (None, ())
+    return (
+        one.default if value is None and may_be_nothing else one.metadata["read"](value, one.name)
+    )
 
 
 def _check_version(given: Any) -> None:
