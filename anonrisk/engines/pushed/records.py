@@ -188,6 +188,6 @@ def _ends(rows: Sequence[Row], q: str) -> tuple[Any, Any]:
 def lost_rows(expected: int, found: int) -> EngineError:
     """Say that two counts of the same rows disagree."""
     return EngineError(
-        f"the database counted {expected:,} rows at first and {found:,} when it grouped them; "
-        "the table changes while it is measured, or its driver loses rows"
+        f"the table had {expected:,} rows at first and {found:,} when they were grouped: it "
+        "changes while it is measured, or rows are lost on the way"
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import sqlalchemy as sa
 
 # What is above is infinite.
-LARGEST = 1.7976931348623157e308
+LARGEST = sys.float_info.max
 
 
 def double(number: Any) -> Any:
