@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from anonrisk.accessor import AnonAccessor
 from anonrisk.core import column_roles, render
 from anonrisk.core.column_roles import Roles
-from anonrisk.errors import AnonRiskError, MissingLibraryError
+from anonrisk.errors import AnonRiskError, ArgumentError, MissingLibraryError
 
 try:
     from anonrisk.engines.sql import naming
@@ -142,6 +142,9 @@ def table(
     found = DatabaseTable(opened, source, name=called)
     with found.reading():
         columns = tuple(found.names)
+    if not columns:
+        # A statement that begins with FROM selects nothing in some databases.
+        raise ArgumentError(f"{called} has no columns: begin a query with SELECT")
     roles = Roles(columns=columns)
     given = {"quasi": quasi, "sensitive": sensitive, "direct": direct, "insensitive": insensitive}
     if unit is not None or any(x is not None and len(x) for x in map(_sized, given.values())):

@@ -255,3 +255,18 @@ def test_every_result_has_what_its_document_names():
         known = {one.name for one in fields(kind)} if is_dataclass(kind) else set()
         assert all(name in known or hasattr(kind, name) for name in kind._document), kind
     assert len(kinds) > 25
+
+
+@pytest.mark.parametrize("name", [pd.Timestamp("2020-01-01"), 7, ("a", 1)])
+def test_documents_of_results_are_json_whatever_columns_are_called(name):
+    table = pd.DataFrame({0: ["x", "x", "y"], 1: ["p", "q", "q"], 2: ["u", None, "u"]})
+    table.columns = pd.Index([name, "s", "g"], dtype=object, tupleize_cols=False)
+    for found in (
+        anonrisk.classes(table, [name]),
+        anonrisk.assess(table, [name], "s"),
+        anonrisk.find_qids(table, columns=[name, "s"]),
+        anonrisk.explain_risk(table, [name, "s"]),
+        anonrisk.suda(table, [name, "s"]),
+        anonrisk.box_plot(table, [name], by="g"),
+    ):
+        json.dumps(found.to_dict(), allow_nan=False)

@@ -577,3 +577,9 @@ def test_schema_and_code_agree_on_documents_that_are_slightly_wrong(valid, path,
     if "hierarchy" in path or "every_subset_of" in path:
         return
     assert accepts(changed) == valid(changed), changed
+
+
+@pytest.mark.parametrize("key", ["k", "max_unique_fraction", "tcloseness", "predicted_singletons"])
+def test_a_number_that_no_float_holds_is_refused_by_its_key(key):
+    with pytest.raises(PolicyError, match=key):
+        Policy(quasi="zip", sensitive="ill", **{key: 10**5000})

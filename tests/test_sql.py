@@ -336,3 +336,14 @@ def test_a_boolean_group_of_sqlite_is_true_or_false(tmp_path):
     ]
     assert 2 in labels
     own.close()
+
+
+def test_instants_of_duckdb_finer_than_a_microsecond_are_not_planned():
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    instants = ", ".join(f"(make_timestamp_ns({n}))" for n in (1, 2, 3, 4))
+    connection.execute(f"CREATE TABLE t AS SELECT * FROM (VALUES {instants}) AS x(moment)")
+    table = anonrisk.sql.table(connection, "t")
+    assert table.anon.k("moment") == 1
+    with pytest.raises(anonrisk.errors.UnsupportedColumnError, match="finer than a microsecond"):
+        table.anon.plan("moment", k=2)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
 from anonrisk.core.columns import nearest
+from anonrisk.core.results import plain
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.scores import MEASURES
 
@@ -66,8 +67,8 @@ class Assessment(render.PrintedTable):
         values = [
             {
                 "measure": name,
-                "sensitive": column,
-                "value": value if isinstance(value, int) else float(value),
+                "sensitive": plain(column),
+                "value": value if isinstance(value, int) else plain(float(value)),
                 **({"distance": value.distance} if hasattr(value, "distance") else {}),
             }
             for (name, column), value in self.values.items()

@@ -58,8 +58,13 @@ class BoxPlot(Document, render.PrintedTable):
         return pd.DataFrame(rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, and the groups that `by` asked for as the table has them."""
-        groups = [{"group": label, **plain(each)} for label, each in self.groups]
+        """Return plain values, and the groups that `by` asked for as JSON has them."""
+        import pandas as pd
+
+        groups = [
+            {"group": None if pd.isna(label) else plain(label), **plain(each)}
+            for label, each in self.groups
+        ]
         return super().to_dict() | {"groups": groups}
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import pictures, render
 from anonrisk.core.interrupt import stopped_after
+from anonrisk.core.results import plain
 from anonrisk.counts.counter import BITS, DECIDED
 
 if TYPE_CHECKING:
@@ -131,11 +132,10 @@ class Suda(render.PrintedTable):
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON; no cell of the table is among them."""
         left_out = ("scores", "records", "qid", "contributions")
-        plain = {name: value for name, value in vars(self).items() if name not in left_out}
-        plain["n_minimal"] = list(self.n_minimal)
-        contributions = [[name, share] for name, share in self.contributions.items()]
+        figures = {name: value for name, value in vars(self).items() if name not in left_out}
         ended = {"partial": self.partial, "complete": self.complete}
-        return {"qid": list(self.qid), **plain, **ended, "contributions": contributions}
+        shares = tuple(self.contributions.items())
+        return plain({"qid": self.qid, **figures, **ended, "contributions": shares})  # type: ignore[no-any-return]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how much of the score goes to minimal uniques with each column.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core import render
+from anonrisk.core.results import plain
 from anonrisk.counts.domain import NUMBERS
 from anonrisk.planning.changed_column import ChangedColumn, labels_of
 from anonrisk.planning.losses.base import entropy_of
@@ -90,8 +91,8 @@ class Utility:
     def to_dict(self) -> dict[str, Any]:
         """Give plain values."""
         more = ("loss", "loss_kind", "n_records", "n_suppressed")
-        plain = {name: getattr(self, name) for name in (*_WORDS, *more)}
-        return {**plain, "moved": [vars(moved) for moved in self.moved]}
+        figures = {name: getattr(self, name) for name in (*_WORDS, *more)}
+        return {**figures, "moved": plain(self.moved)}
 
     def to_frame(self) -> pd.DataFrame:
         """Give the measures as a table, a row each."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -155,6 +156,8 @@ def _number(given: Any, where: str) -> None:
             hint = ": leave out the quotes, and write 0.001 for 1e-3, which YAML takes for text"
         raise PolicyError(f"{where} is a number, not {_kind(given)}{hint}")
     # A whole number may be longer than any float.
+    if isinstance(given, Integral) and abs(int(given)) > sys.float_info.max:
+        raise PolicyError(f"{where} is a number beyond all limits")
     if not isinstance(given, Integral) and not math.isfinite(given):
         raise PolicyError(f"{where} is a finite number")
 

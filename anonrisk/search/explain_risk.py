@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import pictures, render
+from anonrisk.core.results import plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,7 +130,7 @@ class RiskExplanation(render.PrintedTable):
     def _plain(self, changes: tuple[Change, ...]) -> list[dict[str, Any]]:
         return [
             {
-                "column": change.column,
+                "column": plain(change.column),
                 "change": change.change,
                 "singletons": change.singletons,
                 "share": change.share,

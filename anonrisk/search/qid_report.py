@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import pictures, render
 from anonrisk.core.interrupt import stopped_after
-from anonrisk.core.results import Document
+from anonrisk.core.results import Document, plain
 from anonrisk.counts.counter import DECIDED
 from anonrisk.search.probabilistic import least_domain, max_singleton_share
 
@@ -91,7 +91,7 @@ class FoundQid(render.PrintedFields):
     def to_dict(self) -> dict[str, Any]:
         """Give plain values; no cell of the table is among them."""
         return {
-            "columns": list(self.columns),
+            "columns": plain(self.columns),
             "size": len(self.columns),
             "share": self.share,
             "singletons": self.singletons,

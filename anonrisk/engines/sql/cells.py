@@ -32,12 +32,6 @@ def days(cell: Any) -> Any:
     return cell.op("-")(sa.literal_column("DATE '1970-01-01'"))
 
 
-def in_greenwich(cell: Any, kind: str) -> Any:
-    """Give what a clock in Greenwich shows; a clock without zone shows what it shows."""
-    zoned = kind.lower() == "timestamp with time zone"
-    return sa.func.timezone("UTC", cell) if zoned else cell
-
-
 def largest_whole(table: SqlTable, column: Name) -> float | None:
     """Return the largest magnitude of floats that are all whole; None if one is not."""
     kind = table.kinds({column: "column"})[column]

@@ -16,6 +16,7 @@ from anonrisk.core.encoding import refused as no_letter
 from anonrisk.engines import keyed
 from anonrisk.engines.keyed import Batch
 from anonrisk.engines.refused import SQLITE_STATE, refused
+from anonrisk.engines.sql.dialects import NANOSECONDS
 from anonrisk.engines.sql.numbers import double
 from anonrisk.engines.sql.table import kind_of_cells
 
@@ -83,14 +84,14 @@ def _letter(table: SqlTable, name: Name, kind: str) -> str:
             raise no_letter(name, kind)
         # What else PostgreSQL lets us group by is an enumeration.
         return "s"
-    return "T" if kind == "TIMESTAMP_NS" else letter
+    return "T" if kind == NANOSECONDS else letter
 
 
 def _cell(table: SqlTable, name: Name, kind: str, letter: str) -> Any:
     """Give a cell in a form that every driver brings out as it is."""
     cell = table.cell(name, kind)
     if letter == "T":
-        return sa.func.epoch_ns(cell)
+        return table.dialect.nanoseconds(cell)
     if letter == "t":
         return table.dialect.microseconds(cell)
     # Drivers read a float of 4 bytes by its shortest decimal digits.

@@ -17,9 +17,10 @@ from anonrisk.counts.domain import DATES, NUMBERS, typed
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.numpy.tally import tally as tally_of_rows
 from anonrisk.engines.pandas.table import PandasTable
-from anonrisk.engines.sql import cells
+from anonrisk.engines.sql.dialects import NANOSECONDS
 from anonrisk.engines.sql.numbers import LARGEST, double
 from anonrisk.engines.sql.table import kind_of_cells
+from anonrisk.errors import UnsupportedColumnError
 from anonrisk.recode.edges import named_edges
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def tally(table: SqlTable, columns: Qid, collapsible: Qid = ()) -> Tally:
     found = table.kinds(dict.fromkeys(columns, "quasi-identifier"))
     kinds = {name: _KINDS.get(kind_of_cells(kind), "other") for name, kind in found.items()}
     plain = {name: table.cell(name, kind) for name, kind in found.items()}
+    _refuse_fine(table, {name: plain[name] for name in columns if found[name] == NANOSECONDS})
     out = {name: _cell(table, plain[name], kinds[name]) for name in columns}
     brought = _brought(table, out)
     collapsed: dict[Name, Any] = {}
@@ -69,6 +71,18 @@ def tally(table: SqlTable, columns: Qid, collapsible: Qid = ()) -> Tally:
         for name, domain in made.domains.items()
     }
     return replace(made, domains=domains)
+
+
+def _refuse_fine(table: SqlTable, instants: Mapping[Name, Any]) -> None:
+    """Refuse instants that are no whole microseconds: two of them would become one value."""
+    for name, cell in instants.items():
+        fine = table.dialect.nanoseconds(cell) % sa.literal_column("1000") != 0
+        query = sa.select(sa.func.count()).select_from(table.source).where(fine)
+        if int(table.fetch(query, "look at the instants")[0][0]):
+            raise UnsupportedColumnError(
+                f"quasi-identifier {str(name)!r} holds instants finer than a microsecond, which a "
+                "plan does not tell apart; round them first"
+            )
 
 
 def _cell(table: SqlTable, cell: Any, kind: str) -> Any:
@@ -99,7 +113,7 @@ def _brought(table: SqlTable, out: Mapping[Name, Any]) -> tuple[pd.DataFrame, An
 def _collapsed(table: SqlTable, name: Name, cell: Any, type_: str, kind: str) -> Any:
     """Give a coarser cell: dates by month, numbers by fine bins; None where there is none."""
     if kind in DATES:
-        month = sa.func.date_trunc("month", cells.in_greenwich(cell, type_))
+        month = sa.func.date_trunc("month", table.dialect.in_greenwich(cell, type_))
         return sa.cast(month, sa.Date) if kind == "date" else table.dialect.microseconds(month)
     if kind not in NUMBERS:
         return None

@@ -8,6 +8,7 @@ compared (`at_least`), told (`sentence`), and asked of a batch of Great Expectat
 from __future__ import annotations
 
 import json
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import partial
@@ -267,7 +268,7 @@ class Budget(ABC):
     def _not_alone(cls, given: Any, where: str, keys: Mapping[str, BudgetKey]) -> str:
         """Write what a policy must hold in place of a limit alone."""
         number = not isinstance(given, bool) and isinstance(given, (int, float))
-        limit = f"{given:g}" if number else "…"
+        limit = f"{given:g}" if number and abs(given) < sys.float_info.max else "…"
         said = {key: "|".join(keys[key].schema.get("enum", "…")) for key in _required(keys)}
         said[cls.limit_key] = limit
         written = ", ".join(f"{key}: {value}" for key, value in said.items())

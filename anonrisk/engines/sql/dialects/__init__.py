@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from anonrisk.engines.sql.dialects.base import Dialect
+from anonrisk.engines.sql.dialects.base import NANOSECONDS, Dialect
 from anonrisk.engines.sql.dialects.datafusion import DataFusion
 from anonrisk.engines.sql.dialects.duckdb import DuckDB
 from anonrisk.engines.sql.dialects.postgresql import PostgreSQL
 from anonrisk.engines.sql.dialects.sqlite import SQLite
 from anonrisk.errors import UnsupportedFrameError
 
-__all__ = ["DIALECTS", "Dialect", "dialect_of", "kind_of_cells"]
+__all__ = ["DIALECTS", "NANOSECONDS", "Dialect", "dialect_of", "kind_of_cells"]
 
 _ALL = (SQLite(), DuckDB(), DataFusion(), PostgreSQL())
 DIALECTS: dict[str, Dialect] = {one.name: one for one in _ALL}

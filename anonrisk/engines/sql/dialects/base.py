@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 _DIFFERENT = ("a", "A", "a ", "\N{LATIN SMALL LETTER A WITH ACUTE}", "a\N{COMBINING ACUTE ACCENT}")
 
 
+# What instants are called that may be finer than those of Python.
+NANOSECONDS = "TIMESTAMP_NS"
+
+
 class Dialect:
     """How one kind of database is asked, and when it holds two cells for equal.
 
@@ -130,6 +134,15 @@ class Dialect:
         """Return the microseconds from 1970 to an instant, or to what a clock says."""
         seconds = sa.extract("epoch", cell)
         return sa.cast(seconds * sa.literal_column("1000000"), sa.BigInteger)
+
+    def nanoseconds(self, cell: Any) -> Any:
+        """Return the nanoseconds from 1970 to an instant, or to what a clock says."""
+        return sa.func.epoch_ns(cell)
+
+    def in_greenwich(self, cell: Any, kind: str) -> Any:
+        """Return what a clock in Greenwich shows; a clock without zone shows what it shows."""
+        zoned = kind.lower() == "timestamp with time zone"
+        return sa.func.timezone("UTC", cell) if zoned else cell
 
     def floor(self, number: Any) -> Any:
         """Round a number that is not negative down."""

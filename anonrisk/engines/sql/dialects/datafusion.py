@@ -11,13 +11,14 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 from anonrisk.counts import contents as rules
-from anonrisk.engines.sql.dialects.base import Dialect
+from anonrisk.engines.sql.dialects.base import NANOSECONDS, Dialect
+from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 _WHOLE = tuple(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))
-_INSTANTS = ("Timestamp", "Timestamp with zone")
+_INSTANTS = ("Timestamp", "Timestamp with zone", NANOSECONDS)
 # A category: its values are stored once, and its cells are numbers of those.
 _CATEGORY = "Dictionary of texts"
 _ZONED = re.compile(r'Timestamp\([^,]*, "')
@@ -35,7 +36,8 @@ class DataFusion(Dialect):
     others = (
         *_WHOLE,
         *_INSTANTS,
-        *("Boolean", "Decimal128", "Decimal256", "Date32", "Date64", "Time32", "Time64", "Null"),
+        *("Boolean", "Decimal128", "Decimal256", "Date32", "Date64", "Time32", "Time64(µs)"),
+        "Null",
         *("Binary", "LargeBinary", "BinaryView", "FixedSizeBinary", _CATEGORY),
     )
     held = {  # noqa: RUF012
@@ -46,7 +48,7 @@ class DataFusion(Dialect):
         "booleans": ("Boolean",),
         "bytes": ("Binary", "LargeBinary", "BinaryView", "FixedSizeBinary"),
         "dates": ("Date32", "Date64"),
-        "times": ("Time32", "Time64"),
+        "times": ("Time32", "Time64(µs)"),
         "timestamps": _INSTANTS,
     }
     keeps_steps = False
@@ -62,7 +64,9 @@ class DataFusion(Dialect):
 
     def cell(self, column: Any, kind: str) -> Any:
         """Return a column such that missing is NULL and equal cells are equal."""
-        return sa.cast(column, sa.Text) if kind == _CATEGORY else super().cell(column, kind)
+        # Milliseconds that are no whole days are days all the same.
+        other = {_CATEGORY: sa.Text, "Date64": sa.Date}.get(kind)
+        return super().cell(column, kind) if other is None else sa.cast(column, other)
 
     def without_nan(self, column: Any, kind: str) -> Any:  # noqa: ARG002
         """Return a column of floats with NULL for NaN, and one zero: windows tell -0.0 from 0.0."""
@@ -78,6 +82,10 @@ class DataFusion(Dialect):
         name = written.partition("(")[0]
         if name == "Dictionary" and written.rpartition(" ")[2].rstrip(")") in self.texts:
             return _CATEGORY
+        if written.startswith("Timestamp(ns"):
+            return NANOSECONDS
+        if name == "Time64":
+            return written
         return "Timestamp with zone" if _ZONED.match(written) else name
 
     def tells_apart(self, table: Any, name: Any) -> Any:  # noqa: ARG002
@@ -94,7 +102,17 @@ class DataFusion(Dialect):
 
     def microseconds(self, cell: Any) -> Any:
         """Return the microseconds from 1970 to an instant, or to what a clock says."""
-        return sa.cast(sa.func.arrow_cast(cell, _IN_GREENWICH), sa.BigInteger)
+        return sa.cast(self.in_greenwich(cell, "Timestamp with zone"), sa.BigInteger)
+
+    def nanoseconds(self, cell: Any) -> Any:
+        """Return the nanoseconds from 1970 to an instant, or to what a clock says."""
+        fine: Any = sa.literal_column("'Timestamp(Nanosecond, Some(\"UTC\"))'")
+        return sa.cast(sa.func.arrow_cast(cell, fine), sa.BigInteger)
+
+    def in_greenwich(self, cell: Any, kind: str) -> Any:
+        """Return what a clock in Greenwich shows."""
+        zoned = kind in {"Timestamp with zone", NANOSECONDS}
+        return sa.func.arrow_cast(cell, _IN_GREENWICH) if zoned else cell
 
     def matches(self, text: Any, pattern: str) -> Any:
         """Tell whether the whole of a text matches an expression."""
@@ -110,20 +128,32 @@ class DataFusion(Dialect):
         return sa.func.arrow_typeof(cell)
 
     def tables(self, connected: Any) -> list[tuple[str, str, bool]]:
-        """List the tables that were registered; the first schema is the one of names alone."""
-        catalogue = connected.connection.catalog()
+        """List the tables that were registered, and whether a session finds them by their names."""
+        session = connected.connection
+        catalogues = [session.catalog(name) for name in session.catalog_names()]
         return [
-            (schema, name, schema == "public")
+            (schema, name, session.table_exist(f'"{name}"'))
+            for catalogue in catalogues
             for schema in catalogue.schema_names()
             for name in catalogue.schema(schema).table_names()
         ]
+
+    def columns_alone(self, query: str) -> str | None:
+        """Return the query itself: in parentheses the second `zip` is `zip:1`."""
+        return query
 
     def in_transaction(self, connection: Any) -> bool:  # noqa: ARG002
         """Tell that no transaction is to begin: there are none."""
         return True
 
     def cursor(self, connection: Any, *, streams: bool) -> Any:  # noqa: ARG002
-        """Return what runs a statement."""
+        """Return what runs a statement; refuse a session that reads other SQL than ours."""
+        # Where "x" is a text, as in MySQL, every cell of a column would be the same.
+        if connection.sql('SELECT "x" FROM (SELECT 1 AS x)').collect()[0][0].to_pylist() != [1]:
+            raise UnsupportedFrameError(
+                'this session of DataFusion takes "zip" for a text, not for the name of a column: '
+                "set datafusion.sql_parser.dialect to generic or postgresql"
+            )
         return _Cursor(connection)
 
     def prepare(self, connection: Callable[[], Any]) -> None:
