@@ -59,12 +59,7 @@ class BoxPlot(Document, render.PrintedTable):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, and the groups that `by` asked for as JSON has them."""
-        import pandas as pd
-
-        groups = [
-            {"group": None if pd.isna(label) else plain(label), **plain(each)}
-            for label, each in self.groups
-        ]
+        groups = [{"group": _label(label), **plain(each)} for label, each in self.groups]
         return super().to_dict() | {"groups": groups}
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -242,3 +237,9 @@ def box_plot(
     overall = box(ClassCounts.from_histogram(histogram), whisker)
     boxes = tuple((label, box(sizes, whisker)) for label, sizes in counts)
     return BoxPlot(question.qid, by, whisker, overall, boxes)
+
+
+def _label(group: Any) -> Any:
+    """Return the value of a group as JSON has it, whatever a table writes for a missing one."""
+    missing = not isinstance(group, str) and str(group) in {"None", "nan", "<NA>", "NaT"}
+    return None if missing else plain(group)

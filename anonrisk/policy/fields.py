@@ -110,7 +110,7 @@ def flag(given: Any, where: str) -> bool:
 
 def whole(given: Any, where: str, *, at_least: int) -> int:
     """Read a whole number."""
-    _number(given, where)
+    _number(given, where, most=math.inf)
     # Some programs write 5 as 5.0, and JSON knows no difference.
     if given != int(given) or not at_least <= int(given) < 2**62:
         raise PolicyError(f"{where} is a whole number, at least {at_least}")
@@ -149,14 +149,14 @@ def from_zero(given: Any, where: str) -> float:
     return float(given)
 
 
-def _number(given: Any, where: str) -> None:
+def _number(given: Any, where: str, *, most: float = sys.float_info.max) -> None:
     if isinstance(given, bool) or not isinstance(given, Real):
         hint = ""
         if isinstance(given, str) and _spells_a_number(given):
             hint = ": leave out the quotes, and write 0.001 for 1e-3, which YAML takes for text"
         raise PolicyError(f"{where} is a number, not {_kind(given)}{hint}")
     # A whole number may be longer than any float.
-    if isinstance(given, Integral) and abs(int(given)) > sys.float_info.max:
+    if isinstance(given, Integral) and abs(int(given)) > most:
         raise PolicyError(f"{where} is a number beyond all limits")
     if not isinstance(given, Integral) and not math.isfinite(given):
         raise PolicyError(f"{where} is a finite number")
