@@ -269,4 +269,4 @@ def test_documents_of_results_are_json_whatever_columns_are_called(name):
         anonrisk.suda(table, [name, "s"]),
         anonrisk.box_plot(table, [name], by="g"),
     ):
-        json.dumps(found.to_dict(), allow_nan=False)
+        assert json.loads(json.dumps(found.to_dict(), allow_nan=False))

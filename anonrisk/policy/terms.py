@@ -101,10 +101,7 @@ class Terms:
         read_acknowledged,
         {
             "description": "Doubts about contents that a person has answered.",
-            "oneOf": [
-                {"type": "array", "items": {"$ref": "#/$defs/acknowledged"}},
-                {"type": "null"},
-            ],
+            "oneOf": [_ANSWERS, {"type": "null"}],
         },
         (),
     )
@@ -239,11 +236,10 @@ class Terms:
 
 
 SETTINGS = tuple(one for one in dataclass_fields(Terms) if one.metadata)
-KEYS = (
-    *("version", "name", "description", "reviewed", "advisory", "roles"),
-    *(one.name for one in SETTINGS[4:]),
-    *("budgets", "qids"),
-)
+_NAMES = [one.name for one in SETTINGS]
+# Roles stand behind what a policy says of itself.
+_ROLES = _NAMES.index("unlisted")
+KEYS = ("version", *_NAMES[:_ROLES], "roles", *_NAMES[_ROLES:], "budgets", "qids")
 
 
 def nested(keywords: dict[str, Any]) -> dict[str, Any]:
@@ -281,10 +277,9 @@ def read_terms(given: dict[str, Any]) -> dict[str, Any]:
 def _read(one: Field[Any], given: dict[str, Any]) -> Any:
     """Read a setting; one that may be left out may also be nothing."""
     value = given.get(one.name)
-    may_be_nothing = one.name not in given or one.default in (None, ())
-    return (
-        one.default if value is None and may_be_nothing else one.metadata["read"](value, one.name)
-    )
+    if value is None and (one.name not in given or one.default in (None, ())):
+        return one.default
+    return one.metadata["read"](value, one.name)
 
 
 def _check_version(given: Any) -> None:
