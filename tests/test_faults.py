@@ -554,7 +554,7 @@ WRITTEN = {
         ReleaseVerdict.from_json,
     ),
     "releases.manifest.VERSION": (lambda f: published(f).to_bytes(), Manifest.from_bytes),
-    "planning.plan_document._VERSION": (
+    "planning.plan._VERSION": (
         lambda _: TABLE.anon.plan(["zip"], k=2).to_json(),
         Plan.from_json,
     ),

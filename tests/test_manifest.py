@@ -123,7 +123,7 @@ def test_every_byte_counts():
         (lambda t: t.replace('{"anon', '{ "anon', 1), "not in its one form"),
         (lambda t: t.replace('"at":', '"aa":1,"at":', 1), "'aa' of the manifest contradicts"),
         (lambda t: t.replace('"role":"quasi"', '"role":"direct"', 1), "'tables' of the manifest"),
-        (lambda t: t.replace('"size":9', '"size":9.0', 1), "size or SHA-256 is none"),
+        (lambda t: t.replace('"size":9', '"size":9.0', 1), "this is not a manifest of anonrisk"),
         (lambda t: t.replace('"sha256":"', '"sha256":"F', 1), "size or SHA-256 is none"),
         (lambda t: t.replace('"kind":"hmac-', '"kind":"', 1), "kind that there is not"),
         (lambda t: t.replace('_manifest":1', '_manifest":2', 1), "version 2, .* reads 1"),

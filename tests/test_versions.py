@@ -21,7 +21,7 @@ DOCUMENTS = {
     "[release](releases.md)": "releases.release_document.VERSION",
     "verdict of a release": "releases.release_verdict.SCHEMA_VERSION",
     "[manifest](manifest.md)": "releases.manifest.VERSION",
-    "[plan](planning.md)": "planning.plan_document._VERSION",
+    "[plan](planning.md)": "planning.plan._VERSION",
     "[state](states.md), [sketch](sketches.md)": "releases.keyed_file.VERSION",
     "[ledger](ledger.md)": "releases.ledger.VERSION",
     "[identity store](pseudonyms.md)": "pseudonyms.store.VERSION",

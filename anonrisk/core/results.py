@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Self
+from functools import cache
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Self, get_args, get_origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,11 +17,19 @@ class Document:
     """A result that is written as plain values: the fields and properties that it names, or all."""
 
     _document: tuple[str, ...] = ()
+    # Fields that a document lacks where there is none, and the classes that fields consist of.
+    _where_some: tuple[str, ...] = ()
+    _parts: tuple[type, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that serialise as JSON; no cell but groups that `by` asked for."""
         names = self._document or [one.name for one in fields(self)]  # type: ignore[arg-type]
-        return {name: plain(getattr(self, name)) for name in names}
+        held = {name: getattr(self, name) for name in names}
+        return {
+            name: plain(value)
+            for name, value in held.items()
+            if name not in self._where_some or value not in (None, ())
+        }
 
 
 def plain(value: Any) -> Any:  # noqa: PLR0911
@@ -33,7 +43,10 @@ def plain(value: Any) -> Any:  # noqa: PLR0911
     """
     if isinstance(value, float) and not math.isfinite(value):
         return str(float(value))
-    if value is None or isinstance(value, str | int | float):
+    if isinstance(value, str):
+        # A text of NumPy is one, and YAML does not take it.
+        return str(value)
+    if value is None or isinstance(value, int | float):
         return value
     if hasattr(value, "to_dict"):
         return value.to_dict()
@@ -49,6 +62,68 @@ def plain(value: Any) -> Any:  # noqa: PLR0911
         return [plain(part) for part in value]
     # Arrays and numbers of NumPy know their Python kind.
     return plain(value.tolist()) if hasattr(value, "tolist") else str(value)
+
+
+class _Name:
+    """The name of a column among the types of fields."""
+
+
+# What the types of fields are called.
+_TYPES = {"Name": _Name, "Qid": tuple[_Name, ...], "Mapping": Mapping, "Any": Any}
+
+
+def restore(kind: Any, stored: Any) -> Any:
+    """Return what `plain` wrote as the type that it had: a document by the types of its fields.
+
+    Raises a `TypeError` or a `KeyError` where it cannot be that. What a document has beside its
+    fields is left alone.
+
+    Examples
+    --------
+    >>> restore(tuple[float, ...] | None, [1, "inf"])
+    (1, inf)
+    """
+    of = get_args(kind)
+    if NoneType in of:
+        (kind,) = (one for one in of if one is not NoneType)
+        return None if stored is None else restore(kind, stored)
+    if get_origin(kind) is tuple and isinstance(stored, list):
+        return tuple(restore(of[0], one) for one in stored)
+    if isinstance(kind, type) and is_dataclass(kind) and isinstance(stored, Mapping):
+        return kind(**restore_fields(kind, stored))
+    if kind is _Name and isinstance(stored, list):
+        # JSON has no tuples, and a label of pandas may be one.
+        return tuple(restore(_Name, part) for part in stored)
+    if kind is float and stored in ("inf", "-inf", "nan"):
+        return float(stored)
+    accepted: Any = _ACCEPTED.get(kind, get_origin(kind) or kind)
+    if not isinstance(stored, accepted) or (isinstance(stored, bool) and kind in (int, float)):
+        raise TypeError(f"not of type {kind}")
+    return stored
+
+
+_ACCEPTED = {float: int | float, _Name: str | int | float | None, Any: object}
+
+
+def restore_name(stored: Any) -> Any:
+    """Return the name of a column as it was before it was written."""
+    return restore(_Name, stored)
+
+
+def restore_fields(kind: Any, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that the document of a class holds, each by its type."""
+    named, some = getattr(kind, "_document", ()), getattr(kind, "_where_some", ())
+    own = [one.name for one in fields(kind) if one.init and (not named or one.name in named)]
+    there = [name for name in own if name in stored or name not in some]
+    return {name: restore(_type_of(kind, name), stored[name]) for name in there}
+
+
+@cache
+def _type_of(kind: Any, name: str) -> Any:
+    (text,) = (one.type for one in fields(kind) if one.name == name)
+    parts = {part.__name__: part for part in getattr(kind, "_parts", ())}
+    # The text of an annotation of ours.
+    return eval(str(text), {}, _TYPES | parts)  # noqa: S307
 
 
 @dataclass(frozen=True, repr=False)

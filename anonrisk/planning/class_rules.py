@@ -15,6 +15,7 @@ from anonrisk.engines import refusals
 from anonrisk.engines.numpy.count import distinct_pairs, histogram, histogram_of_persons, runs_of
 from anonrisk.engines.renumber import closed_up
 from anonrisk.measures.scores import FORMULAS
+from anonrisk.planning.goal import SensitiveGoal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.domain import Domain
     from anonrisk.counts.tally import Tally
-    from anonrisk.planning.goal import SensitiveGoal, TableGoal
+    from anonrisk.planning.goal import TableGoal
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class ClassRule:
     qid: Qid
     k: int = 1
     goals: tuple[SensitiveGoal, ...] = ()
+    _parts = (SensitiveGoal,)
 
     def implies(self, other: ClassRule, *, persons: bool) -> bool:
         """Tell whether a table that keeps to this rule keeps to the other one.

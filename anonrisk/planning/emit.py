@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,7 @@ from anonrisk.recode.labels import of_earlier, of_number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from anonrisk.core.columns import Name
-    from anonrisk.planning.plan_fields import PlanFields
+    from anonrisk.core.columns import Name, Qid
     from anonrisk.recode import Recoding
 
 DIALECTS = ("ansi", "duckdb", "postgresql", "sqlite", "spark")
@@ -35,7 +34,17 @@ _SIZE = "anonrisk_class_size"
 _UNSEEN = "anonrisk: unseen"
 
 
-def sql_code(plan: PlanFields, dialect: str, table: str, on_unseen: str) -> str:
+class CodedPlan(NamedTuple):
+    """What code says of a plan."""
+
+    recodings: dict[Name, Recoding]
+    k: int | None
+    max_suppression: float
+    columns: Qid
+    leave_out: Qid
+
+
+def sql_code(plan: CodedPlan, dialect: str, table: str, on_unseen: str) -> str:
     """Write the plan as one SELECT over a table of the same columns."""
     write = SqlWriter(dialect, on_unseen)
     marks = [f"{write.name(c)} = {write.text(_UNSEEN)}" for c in _marked(plan, on_unseen)]
@@ -43,7 +52,7 @@ def sql_code(plan: PlanFields, dialect: str, table: str, on_unseen: str) -> str:
 
 
 def checked_select(
-    plan: PlanFields,
+    plan: CodedPlan,
     write: SqlWriter,
     new: Mapping[str, str],
     source: str,
@@ -86,7 +95,7 @@ FROM anonrisk_sized CROSS JOIN anonrisk_totals
 WHERE CASE WHEN {too_many} THEN {write.error(_too_many(plan), _SIZE)} ELSE {_SIZE} END >= {k}"""  # noqa: S608
 
 
-def pyspark_code(plan: PlanFields, on_unseen: str) -> str:
+def pyspark_code(plan: CodedPlan, on_unseen: str) -> str:
     """Write the plan as a function of PySpark.
 
     Cells are recoded by the same expressions as in Spark's SQL.
@@ -97,7 +106,7 @@ def pyspark_code(plan: PlanFields, on_unseen: str) -> str:
 
 
 def checked_function(
-    plan: PlanFields,
+    plan: CodedPlan,
     new: Mapping[str, str],
     *,
     steps: Sequence[Mapping[str, str]] = (),
@@ -153,7 +162,7 @@ def checked_function(
     )
 
 
-def _new_cells(plan: PlanFields, write: SqlWriter) -> dict[str, str]:
+def _new_cells(plan: CodedPlan, write: SqlWriter) -> dict[str, str]:
     return {
         str(name): write.cell(write.name(str(name)), recoding)
         for name, recoding in plan.recodings.items()
@@ -161,18 +170,18 @@ def _new_cells(plan: PlanFields, write: SqlWriter) -> dict[str, str]:
     }
 
 
-def _marked(plan: PlanFields, on_unseen: str) -> list[str]:
+def _marked(plan: CodedPlan, on_unseen: str) -> list[str]:
     """List the columns in which a record may be marked as one to leave out."""
     levels = [str(name) for name, r in plan.recodings.items() if isinstance(r, Level)]
     return levels if on_unseen == "suppress" else []
 
 
-def _share(plan: PlanFields) -> str:
+def _share(plan: CodedPlan) -> str:
     """Write a share such that every dialect reads a number in floating point, or exactly."""
     return str(np.format_float_scientific(plan.max_suppression, trim="0"))
 
 
-def _too_many(plan: PlanFields) -> str:
+def _too_many(plan: CodedPlan) -> str:
     return f"anonrisk: more than {percent(plan.max_suppression)} of the records would be left out"
 
 

@@ -16,7 +16,7 @@ from anonrisk.recode.regions import DateRanges, NumberRanges, Parts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from anonrisk.planning.plan_fields import PlanFields
+    from anonrisk.planning.emit import CodedPlan
     from anonrisk.recode import Recoding
     from anonrisk.recode.regions import ByRegion, Regions
 
@@ -26,7 +26,7 @@ _REGION = "anonrisk_region"
 _NO_REGION = "anonrisk: the plan has no region for a record"
 
 
-def sql_code(plan: PlanFields, regions: Regions, dialect: str, table: str, on_unseen: str) -> str:
+def sql_code(plan: CodedPlan, regions: Regions, dialect: str, table: str, on_unseen: str) -> str:
     """Write a plan by region as one SELECT over a table of the same columns."""
     _check_size(regions)
     write = SqlWriter(dialect, on_unseen)
@@ -44,7 +44,7 @@ def sql_code(plan: PlanFields, regions: Regions, dialect: str, table: str, on_un
     )
 
 
-def pyspark_code(plan: PlanFields, regions: Regions, on_unseen: str) -> str:
+def pyspark_code(plan: CodedPlan, regions: Regions, on_unseen: str) -> str:
     """Write a plan by region as a function of PySpark."""
     _check_size(regions)
     write = SqlWriter("spark", on_unseen)

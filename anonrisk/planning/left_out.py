@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
     from anonrisk.planning.class_rules import ClassRule
     from anonrisk.planning.goal import SensitiveGoal
-    from anonrisk.planning.plan_fields import PlanFields
+    from anonrisk.planning.plan import Plan
 
 # A plan's own table takes one or two; each is a pass over the table.
 _MOST_ROUNDS = 20
 
 
-def publishable(engine: Engine, recoded: Any, plan: PlanFields, n_gone: int = 0) -> tuple[Any, int]:
+def publishable(engine: Engine, recoded: Any, plan: Plan, n_gone: int = 0) -> tuple[Any, int]:
     """Leave out the classes that break a rule of a plan, and make sure that the others keep to all.
 
     Too many of them, with those that are gone already, or rules that cannot be kept, are a
@@ -49,7 +49,7 @@ def publishable(engine: Engine, recoded: Any, plan: PlanFields, n_gone: int = 0)
 class _Share:
     """How many records a plan may leave out."""
 
-    plan: PlanFields
+    plan: Plan
     n_rows: int
     n_gone: int
 
@@ -87,7 +87,7 @@ def _stable(
     raise PlanError("classes are left out again and again: the plan was made for another table")
 
 
-def _count(engine: Engine, frame: Any, plan: PlanFields) -> list[ClassCounts]:
+def _count(engine: Engine, frame: Any, plan: Plan) -> list[ClassCounts]:
     """Count the classes of every rule at once; there are none in an empty table."""
     sets = tuple(rule.qid for rule in plan.class_rules)
     try:

@@ -57,7 +57,6 @@ class PlanOutcome(render.PrintedFields):
     n_persons: int | None = None
     average_risk: float | None = None
     scores: tuple[float, ...] = ()
-    # Plans that were stored before these were told lack them.
     bits: float | None = None
     range_loss: float | None = None
 

@@ -2,31 +2,57 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, get_args
 
-from anonrisk.core import documents
-from anonrisk.core.arguments import one_of
-from anonrisk.core.literals import OnUnseen
+import numpy as np
+
+from anonrisk.core import documents, pictures, render
+from anonrisk.core.arguments import one_of, whole_number
+from anonrisk.core.hierarchy import Hierarchy
+from anonrisk.core.literals import OnUnseen, PlanPicture
+from anonrisk.core.render import PrintedTable, count_of, joined, named, percent
+from anonrisk.core.results import Document, plain, restore_fields, restore_name
 from anonrisk.errors import ArgumentError, PlanError
-from anonrisk.planning import emit, emit_regions, plan_document, plan_print
-from anonrisk.planning.plan_diff import PlanDiff
-from anonrisk.planning.plan_fields import PlanFields
+from anonrisk.measures.scores import FORMULAS
+from anonrisk.planning import emit, emit_regions
+from anonrisk.planning.budget import ValueBudget
+from anonrisk.planning.class_rules import ClassRule
+from anonrisk.planning.goal import MET, MISSED, PlannedBudget, SensitiveGoal
+from anonrisk.planning.outcome import PlanOutcome
+from anonrisk.planning.plan_steps import PlanStep
+from anonrisk.recode import Level
+from anonrisk.recode.nesting import is_within
+from anonrisk.recode.regions import ByRegion, Regions, read_recoding
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from matplotlib.axes import Axes
 
-    from anonrisk.core.columns import Name
-    from anonrisk.core.literals import PlanPicture
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.recode import Recoding
+
+
+# The first version had no digest.
+_VERSION, _WITHOUT_DIGEST = 2, 1
+# What a document tells about a plan and its table, beside what the plan does.
+_BESIDE = frozenset(
+    {
+        *("anonrisk_plan", "digest", "before", "after", "budget", "budgets"),
+        *("optimal", "partial", "loss", "note", "steps"),
+    }
+)
+
 
 _READER = documents.Reader("plan", PlanError)
 
 
 @dataclass(frozen=True, repr=False)
-class Plan(PlanFields):
+class Plan(Document):
     """How coarse each column becomes, with risk and utility before and after.
 
     Attributes
@@ -66,12 +92,73 @@ class Plan(PlanFields):
         What each column loses and whom its recoding helps, those that help most first.
     """
 
+    recodings: dict[Name, Recoding]
+    k: int | None = None
+    max_suppression: float = 0.0
+    columns: Qid = ()
+    before: PlanOutcome | None = None
+    after: PlanOutcome | None = None
+    budget: ValueBudget | None = None
+    optimal: bool = False
+    loss: str = "entropy"
+    note: str = field(default="", repr=False)
+    partial: bool = False
+    regions: Regions | None = None
+    goals: tuple[SensitiveGoal, ...] = ()
+    rules: tuple[ClassRule, ...] = ()
+    unit: Name | None = None
+    leave_out: Qid = ()
+    budgets: tuple[PlannedBudget, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
+    _document = (
+        *("k", "max_suppression", "columns", "optimal", "partial", "loss", "note", "before"),
+        *("after", "budget", "steps", "goals", "rules", "unit", "leave_out", "budgets"),
+    )
+    _where_some = ("steps", "goals", "rules", "unit", "leave_out", "budgets")
+    _parts = (PlanOutcome, ValueBudget, SensitiveGoal, ClassRule, PlannedBudget, PlanStep)
+
+    @property
+    def class_rules(self) -> tuple[ClassRule, ...]:
+        """What every class keeps to: of all columns, or of several sets of them."""
+        if self.rules or self.k is None:
+            return self.rules
+        return (ClassRule(self.qids, self.k, self.goals),)
+
+    @property
+    def method(self) -> str:
+        """``"full-domain"``, or ``"multidimensional"`` where columns differ by region."""
+        return "full-domain" if self.regions is None else "multidimensional"
+
+    @property
+    def may_meet_unseen(self) -> bool:
+        """Whether a table may hold values that the plan does not know."""
+        levels = (isinstance(recoding, Level) for recoding in self.recodings.values())
+        return self.regions is not None or any(levels)
+
+    def may_leave_out(self, n_records: int) -> int:
+        """Return how many of so many records may be suppressed."""
+        return math.floor(self.max_suppression * n_records + 1e-9)
+
+    @property
+    def qids(self) -> Qid:
+        """The columns that the plan recodes or keeps."""
+        return tuple(self.recodings)
+
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON.
 
         Of the table's cells only those are among them that a region of k records or more shares.
         """
-        return plan_document.written(self)
+        named = (*self.columns, *self.recodings, *self.leave_out, self.unit)
+        about = (*(goal.column for goal in self.goals), *(one.sensitive for one in self.budgets))
+        for name in (*named, *about):
+            _refuse_name(name)
+        stored = {"anonrisk_plan": _VERSION, **super().to_dict()}
+        recodings = self.recodings.items()
+        stored["recodings"] = [{"column": plain(c), **r.to_dict()} for c, r in recodings]
+        if self.regions is not None:
+            stored["regions"] = self.regions.to_dict()
+        return {**stored, "digest": digest_of(stored)}
 
     def to_json(self) -> str:
         """Write the plan as JSON.
@@ -94,14 +181,24 @@ class Plan(PlanFields):
         edited: bool = False,
     ) -> Self:
         """Read back what `to_dict` gave; see `from_json`."""
-        plan = cls(**plan_document.read(stored, hierarchies))
+        try:
+            plan = cls(**_read(stored, hierarchies))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            if isinstance(error, PlanError):
+                raise
+            raise PlanError("this is not a stored plan") from None
         try:
             # Figures are not part of the digest, and whoever looks at them must not be the first.
-            plan_print.text(plan)
+            repr(plan)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             raise PlanError("this is not a stored plan: its figures cannot be read") from None
-        if not edited:
-            plan_document.check_digest(stored, plan.digest)
+        # Whether it should have a digest is told by its version: else leaving it out would do.
+        has_digest = stored["anonrisk_plan"] != _WITHOUT_DIGEST
+        if has_digest and not edited and stored.get("digest") != plan.digest:
+            raise PlanError(
+                "the plan was changed after it was written: its digest does not fit. If that was "
+                "you, read it with edited=True (anonrisk apply --edited)"
+            )
         return plan
 
     @classmethod
@@ -181,11 +278,11 @@ class Plan(PlanFields):
         on_unseen : {"refuse", "suppress", "top"}
             As in `anonrisk.apply`.
         """
-        self._refuse_goals()
+        coded = self._coded()
         one_of(on_unseen, "on_unseen", get_args(OnUnseen))
         if self.regions is not None:
-            return emit_regions.pyspark_code(self, self.regions, on_unseen)
-        return emit.pyspark_code(self, on_unseen)
+            return emit_regions.pyspark_code(coded, self.regions, on_unseen)
+        return emit.pyspark_code(coded, on_unseen)
 
     def to_sql(
         self, dialect: str = "ansi", *, table: str = "records", on_unseen: OnUnseen = "refuse"
@@ -204,18 +301,21 @@ class Plan(PlanFields):
         on_unseen : {"refuse", "suppress", "top"}
             As in `anonrisk.apply`.
         """
-        self._refuse_goals()
+        coded = self._coded()
         one_of(on_unseen, "on_unseen", get_args(OnUnseen))
         if self.regions is not None:
-            return emit_regions.sql_code(self, self.regions, dialect, table, on_unseen)
-        return emit.sql_code(self, dialect, table, on_unseen)
+            return emit_regions.sql_code(coded, self.regions, dialect, table, on_unseen)
+        return emit.sql_code(coded, dialect, table, on_unseen)
 
-    def _refuse_goals(self) -> None:
+    def _coded(self) -> emit.CodedPlan:
+        """Return what code says, and refuse what it cannot."""
         if self.goals or self.rules or self.unit is not None:
             raise PlanError(
                 "a plan about persons, sensitive values or several sets of columns is no code that "
                 "people could read: store it with to_json() and use anonrisk.apply"
             )
+        about = (self.recodings, self.k, self.max_suppression, self.columns, self.leave_out)
+        return emit.CodedPlan(*about)
 
     def plot(self, ax: Axes | None = None, *, kind: PlanPicture | None = None) -> Axes:
         """Draw the way to the plan: one recoding at a time, what helps most first.
@@ -230,11 +330,447 @@ class Plan(PlanFields):
             Records in small classes and detail lost after each step, those left out last; or how
             many values each column has and keeps. Left out, the path if it was measured.
         """
-        return plan_print.picture(self, ax, kind)
+        return _picture(self, ax, kind)
 
     def __repr__(self) -> str:
         """Print what becomes of each column, and the table before and after."""
-        return plan_print.text(self)
+        return _text(self)
 
     def _repr_html_(self) -> str:
-        return plan_print.html(self)
+        return _html(self)
+
+
+def without_digest(plan: Plan) -> dict[str, Any]:
+    """Return a plan as plain values for a page that changes it, and cannot tell the digest then."""
+    stored = {key: value for key, value in plan.to_dict().items() if key != "digest"}
+    return {**stored, "anonrisk_plan": _WITHOUT_DIGEST}
+
+
+def _read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> dict[str, Any]:
+    """Read the fields of a plan by their types."""
+    trees = {c: Hierarchy.of(given) for c, given in (hierarchies or {}).items()}
+    if stored["anonrisk_plan"] not in (_VERSION, _WITHOUT_DIGEST):
+        raise PlanError("the plan was written by another version of anonrisk")
+    recodings = {}
+    for one in stored["recodings"]:
+        name = restore_name(one["column"])
+        beside = {key: value for key, value in one.items() if key not in ("column", "nodes")}
+        recodings[name] = read_recoding(beside, trees.get(name))
+    read = {**restore_fields(Plan, stored), "recodings": recodings}
+    if stored.get("regions") is not None:
+        read["regions"] = Regions.read(stored["regions"], recodings)
+    if read["k"] is not None and whole_number(read["k"], "k", at_least=1) and not recodings:
+        raise PlanError("this is not a stored plan: it recodes nothing")
+    if not 0 <= read["max_suppression"] <= 1:
+        raise PlanError("this is not a stored plan: max_suppression is no share")
+    return read
+
+
+def _refuse_name(name: Any) -> None:
+    """Refuse the name of a column that JSON and YAML have not."""
+    if isinstance(name, tuple):
+        for part in name:
+            _refuse_name(part)
+    elif name is not None and not isinstance(name, str | bool | int | float | np.generic):
+        raise PlanError(
+            f"a plan cannot be stored with a column whose name is a {type(name).__name__}; "
+            "name the columns by text first"
+        )
+
+
+def digest_of(stored: Mapping[str, Any]) -> str:
+    """Give the SHA-256 of the canonical JSON of what a stored plan does."""
+    doing = {key: _canonical(value) for key, value in stored.items() if key not in _BESIDE}
+    if "regions" not in doing:
+        # Cuts name columns by their place; else it does not matter which is recoded first.
+        doing["recodings"] = sorted(doing["recodings"], key=json.dumps)
+    text = json.dumps(doing, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _canonical(value: Any) -> Any:
+    """Write equal things alike: 30 and 30.0; a level, with or without the names of its nodes."""
+    if isinstance(value, dict):
+        nodes = {"nodes"} if value.get("recoding") == "level" else set()
+        return {key: _canonical(one) for key, one in value.items() if key not in nodes}
+    if isinstance(value, (list, tuple)):
+        return [_canonical(one) for one in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+# The first version had no digest.
+_VERSION, _WITHOUT_DIGEST = 2, 1
+
+
+_NOT_COVERED = (
+    "not covered: links with other releases, columns that are not among these, sensitive columns "
+    "without a goal, what correlations tell"
+)
+
+
+def _guarantees(plan: Plan) -> list[str]:
+    """Say what holds, which budgets are met, missed or not planned for, and what is not covered."""
+    if plan.after is None or plan.after.average_risk is None:
+        return []
+    return [f"holds: {'; '.join(_holds(plan))}", *_budgets(plan.budgets), _NOT_COVERED]
+
+
+def _holds(plan: Plan) -> Iterator[str]:
+    after = plan.after
+    assert after is not None  # noqa: S101
+    who = "record" if plan.unit is None else "person"
+    yield f"{render.count_of(after.k or 0, who)} or more in every class of {_named(plan.qids)}"
+    goals = [(rule, goal) for rule in plan.class_rules for goal in rule.goals]
+    # Counted in stages, every region keeps to the limits, and no score is known.
+    scores = after.scores or [None] * len(goals)
+    for (rule, goal), score in zip(goals, scores, strict=True):
+        if score is None:
+            yield str(goal)
+            continue
+        name = FORMULAS[goal.score].measure.rpartition("_")[2]
+        of = "" if len(rule.qid) == len(plan.qids) else f" by {_named(rule.qid)}"
+        yield f"{goal.score} {name} {score:.3g} of {render.visible(goal.column)}{of}"
+    highest, average = render.percent(after.highest_risk or 0.0), after.average_risk or 0.0
+    yield f"risk at most {highest}, on average {render.percent(average)}"
+
+
+def _named(columns: tuple[object, ...]) -> str:
+    return render.joined(columns)
+
+
+def _budgets(budgets: tuple[PlannedBudget, ...]) -> Iterator[str]:
+    met = dict.fromkeys(one.budget for one in budgets if one.status == MET)
+    if met:
+        yield f"meets: {', '.join(met)}"
+    for one in budgets:
+        if one.status != MET:
+            value = "" if one.value is None else f" is {one.value:.3g}, and"
+            only = " (only warns)" if one.severity == "warn" else ""
+            word = "misses" if one.status == MISSED else one.status
+            about = "" if one.sensitive is None else f" of {render.visible(one.sensitive)}"
+            yield f"{word}: {one.budget}{about}{only}{value} the limit is {one.limit:g}: {one.why}"
+
+
+# Losses that no column has a part of.
+_OF_CLASSES = ("discernibility", "target", "function")
+
+
+def _text(plan: Plan) -> str:
+    """Print what becomes of each column, and the table before and after."""
+    header, rows = _columns_table(plan)
+    lines = [_title(plan), render.text_table(header, rows), *_meanings(plan)]
+    if plan.before is not None and plan.after is not None:
+        lines.append(render.text_table(*_outcomes_table(plan)))
+    return render.fitted(*lines, *_guarantees(plan), *([plan.note] if plan.note else []))
+
+
+def _html(plan: Plan) -> str:
+    """Print the same for a notebook."""
+    tables = [render.html_table(_title(plan), *_columns_table(plan))]
+    tables.append(render.html_lines(_meanings(plan)))
+    if plan.before is not None and plan.after is not None:
+        tables.append(render.html_table("Before and after", *_outcomes_table(plan)))
+    told = [*_guarantees(plan), *([plan.note] if plan.note else [])]
+    return "".join((*tables, render.html_lines(told)))
+
+
+def _meanings(plan: Plan) -> list[str]:
+    if not any(step.helped for step in plan.steps):
+        return []
+    return [f"helped: records in {_broken(plan)} with this column as it was"]
+
+
+def _broken(plan: Plan) -> str:
+    """Say which classes are not published."""
+    if plan.goals or plan.rules:
+        return "classes breaking a goal"
+    return f"classes below {plan.k}{'' if plan.unit is None else ' persons'}"
+
+
+def _picture(plan: Plan, ax: Axes | None, kind: PlanPicture | None) -> Axes:
+    """Draw the way to the plan, or the values of its columns."""
+    before, after = plan.before, plan.after
+    if before is None or after is None:
+        raise PlanError("this plan was not made from a table, so that nothing can be drawn")
+    if kind is not None:
+        one_of(kind, "kind", get_args(PlanPicture))
+    known = bool(plan.steps) and all(step.n_below is not None for step in plan.steps)
+    known &= plan.loss not in _OF_CLASSES
+    if kind == "path" and not known:
+        raise PlanError(
+            "the way to this plan was not measured: the table was too large, its loss is one of "
+            "classes, or an older version made the plan; draw kind='values'"
+        )
+    if kind == "values" or not known:
+        return _values_picture(plan, ax, before, after)
+    return _path_picture(plan, ax, before, after)
+
+
+def _path_picture(plan: Plan, ax: Axes | None, before: PlanOutcome, after: PlanOutcome) -> Axes:
+    """Draw records in small classes and loss, from the table as it is to the plan."""
+    places = [("the table as it is", before.n_below, before.loss)]
+    for step in plan.steps:
+        at = (step.n_below or 0, step.path_loss)
+        if at != places[-1][1:]:
+            kind = pictures.folded(str(plan.recodings[step.column]).partition(":")[0], lines=1)
+            places.append((f"{pictures.plain(pictures.short(step.column))}\n{kind}", *at))
+    n_left_out = len(places) - pictures.ROWS
+    if n_left_out > 0:
+        del places[pictures.ROWS - 1 : -1]
+    if after.n_below:
+        places.append((f"{render.count_of(after.n_below, 'record')} left out", 0, after.loss))
+    labels, below, losses = zip(*places, strict=True)
+    ax, colours = pictures.start(ax, len(places) + 1)
+    shares = [n / before.n_records for n in below]
+    pictures.descent(ax, shares, losses, (f"records in {_broken(plan)}", "detail lost"), colours)
+    pictures.rows(ax, labels, _headline(plan, before, after))
+    # Below each other behind both lines, where neither crosses them.
+    end = max(*shares, *losses)
+    texts = [
+        f"{render.percent(share)}, {render.percent(loss)} lost"
+        for share, loss in zip(shares, losses, strict=True)
+    ]
+    for place, written in enumerate(texts):
+        pictures.beside(ax, place, end, written)
+    pictures.with_room(ax, labels, [end] * len(texts), texts)
+    ax.set_xlabel("share of records, and of detail, by step")
+    if n_left_out > 0:
+        pictures.noted(ax, f"{render.count_of(n_left_out, 'step')} before the last not shown")
+    pictures.explained(ax)
+    return ax
+
+
+def _values_picture(plan: Plan, ax: Axes | None, before: PlanOutcome, after: PlanOutcome) -> Axes:
+    """Draw how many values each column has, and how many it keeps."""
+    columns = list(plan.recodings.items())[: pictures.ROWS]
+    ax, colours = pictures.start(ax, len(columns) + 1)
+    first, last = before.values[: len(columns)], after.values[: len(columns)]
+    pictures.moves(ax, first, last, ("values now", "values with the plan"), colours)
+    # Edges of bins may be values: they are told by the plan itself, not by its picture.
+    kinds = [str(recoding).partition(":")[0] for _, recoding in columns]
+    labels = [
+        f"{pictures.plain(pictures.short(name))}\n{pictures.folded(kind, lines=1)}"
+        for (name, _), kind in zip(columns, kinds, strict=True)
+    ]
+    pictures.rows(ax, labels, _headline(plan, before, after))
+    ax.set_xscale("log")
+    ax.set_xlim(0.8, max(*first, *last, 8) * 1.25)
+    pictures.whole_numbers(ax.xaxis, log=True)
+    ax.set_xlabel("different values of the column")
+    pictures.noted(ax, pictures.left_out(len(plan.recodings), "columns"))
+    pictures.explained(ax)
+    return ax
+
+
+def _headline(plan: Plan, before: PlanOutcome, after: PlanOutcome) -> str:
+    def share(n: int) -> str:
+        return f"{render.count_of(n, 'record')} ({render.percent(n / before.n_records)})"
+
+    loss = f"{render.percent(after.loss)} of the detail is lost"
+    if plan.loss in _OF_CLASSES:
+        loss = f"a {plan.loss} loss of {render.percent(after.loss)}"
+    if plan.k is None:
+        return f"With this plan {loss}"
+    left_out = share(after.n_below) if after.n_below else "nobody"
+    who = "records" if plan.unit is None else "persons"
+    promise, now = f"gets {plan.k:,} {who} or more", "smaller ones"
+    if plan.goals or plan.rules:
+        promise, now = "keeps to all goals", "classes that do not"
+    verb = "is" if before.n_below == 1 else "are"
+    return (
+        f"Every class {promise}, where {share(before.n_below)} {verb} in {now} now: "
+        f"{loss}, {left_out} left out"
+    )
+
+
+def _title(plan: Plan) -> str:
+    names = render.joined(plan.qids)
+    if plan.k is None:
+        return f"Plan for {names}"
+    best = ", the best of those offered" if plan.optimal else ""
+    best = ", PARTIAL: stopped, not proven best" if plan.partial else best
+    if plan.regions is not None:
+        best = f" in {render.count_of(len(plan.regions), 'region')}"
+    also = "".join(f", {goal}" for goal in plan.goals)
+    return f"Plan for {names}: k = {plan.k}{also}{best}"
+
+
+def _columns_table(plan: Plan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Say of each column from what to what, how many values, what is lost and who is helped."""
+    names = []
+    for i, (name, recoding) in enumerate(plan.recodings.items()):
+        becomes = str(recoding)
+        if plan.regions is not None and isinstance(recoding, ByRegion) and not recoding.kept:
+            becomes = recoding.in_words(plan.regions.boxes[:, i])
+        names.append((render.named(name), becomes))
+    if plan.before is None or plan.after is None:
+        return ("column", "to"), [*names]
+    steps = {step.column: step for step in plan.steps}
+    counts = zip(names, plan.recodings, plan.before.values, plan.after.values, strict=True)
+    rows: list[tuple[str, ...]] = []
+    for (name, becomes), column, before, after in counts:
+        step = steps.get(column)
+        kind = "values" if step is None else step.values
+        loss = "-" if step is None else render.percent(step.loss)
+        helped = "-" if step is None or step.helped is None else f"{step.helped:,}"
+        rows.append((name, f"{before:,} {kind}", becomes, f"{after:,}", loss, helped))
+    return ("column", "from", "to", "left", "loss", "helped"), rows
+
+
+def _outcomes_table(plan: Plan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    before, after = plan.before, plan.after
+    assert before is not None  # noqa: S101
+    assert after is not None  # noqa: S101
+
+    def share(n: int) -> str:
+        return f"{n:,} ({render.percent(n / before.n_records)})"
+
+    return ("", "before", "after"), [
+        ("records", f"{before.n_records:,}", f"{after.n_records:,}"),
+        ("classes", f"{before.n_classes:,}", f"{after.n_classes:,}"),
+        ("smallest class", str(before.k), "-" if after.k is None else str(after.k)),
+        (_broken(plan).removeprefix("classes "), share(before.n_below), share(0)),
+        ("suppressed", share(0), share(after.n_below)),
+        ("bits a cell", _bits(before), _bits(after)),
+        (
+            "loss" if plan.loss == "entropy" else f"{plan.loss} loss",
+            render.percent(before.loss),
+            render.percent(after.loss),
+        ),
+    ]
+
+
+def _bits(outcome: PlanOutcome) -> str:
+    return "-" if outcome.bits is None else f"{outcome.bits:.2f}"
+
+
+@dataclass(frozen=True)
+class PlanChange:
+    """One thing that two plans do differently.
+
+    Attributes
+    ----------
+    what : str
+        A column, or a term of the plan.
+    how : str
+        ``"finer"``, ``"coarser"``, ``"otherwise"``, ``"new"`` or ``"dropped"``; of terms
+        ``"stricter"``, ``"looser"`` or ``"otherwise"``.
+    was, becomes : str
+        Before and after, in words.
+    """
+
+    what: str
+    how: str
+    was: str
+    becomes: str
+
+
+@dataclass(frozen=True, repr=False)
+class PlanDiff(PrintedTable):
+    """What a second plan does otherwise than a first; false where they do the same.
+
+    Attributes
+    ----------
+    changes : tuple of PlanChange
+        One for each column that differs, then other terms.
+    digests : tuple of str
+        Of both plans.
+    """
+
+    changes: tuple[PlanChange, ...]
+    digests: tuple[str, str]
+
+    @classmethod
+    def of(cls, first: Any, second: Any) -> PlanDiff:
+        """Compare two plans."""
+        changes = (*_columns(first, second), *_terms(first, second))
+        return cls(changes, (first.digest, second.digest))
+
+    def __bool__(self) -> bool:
+        """Tell whether they differ."""
+        return bool(self.changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        return {
+            "same": not self,
+            "digests": list(self.digests),
+            "changes": [vars(change) for change in self.changes],
+        }
+
+    def _lines(self) -> list[str]:
+        if not self:
+            return ["Two plans that do the same"]
+        return [f"Two plans, {count_of(len(self.changes), 'difference')}"]
+
+    def _header(self) -> tuple[str, ...]:
+        return ("what", "how", "was", "becomes")
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [(named(c.what), c.how, c.was, c.becomes) for c in self.changes]
+
+
+def _columns(first: Plan, second: Plan) -> list[PlanChange]:
+    found = []
+    for name in dict.fromkeys((*first.recodings, *second.recodings)):
+        was, becomes = first.recodings.get(name), second.recodings.get(name)
+        how = _how(was, becomes)
+        if how:
+            told = ["not in the plan" if one is None else str(one) for one in (was, becomes)]
+            found.append(PlanChange(str(name), how, *told))
+    return found
+
+
+def _how(was: Recoding | None, becomes: Recoding | None) -> str:
+    """Say how a column changes; nothing where it does not."""
+    if was is None or becomes is None:
+        return "new" if was is None else "dropped"
+    if was == becomes:
+        return ""
+    if isinstance(was, ByRegion) or isinstance(becomes, ByRegion):
+        # How coarse a column is depends on the region, before or after.
+        return "otherwise"
+    coarser, finer = is_within(was, becomes), is_within(becomes, was)
+    if coarser == finer:
+        # Cut elsewhere; or both ways, where only the labels differ.
+        return "otherwise"
+    return "coarser" if coarser else "finer"
+
+
+def _terms(first: Plan, second: Plan) -> list[PlanChange]:
+    """Compare what is asked of the classes, how many may be left out, and the regions."""
+    found = []
+    if first.k != second.k:
+        how = "stricter" if (second.k or 0) > (first.k or 0) else "looser"
+        told = ["none" if plan.k is None else f"at least {plan.k:,}" for plan in (first, second)]
+        found.append(PlanChange("k", how, *told))
+    if first.max_suppression != second.max_suppression:
+        how = "stricter" if second.max_suppression < first.max_suppression else "looser"
+        told = [f"up to {percent(plan.max_suppression)}" for plan in (first, second)]
+        found.append(PlanChange("may be left out", how, *told))
+    told_of = _told(first), _told(second)
+    for what, was in told_of[0].items():
+        becomes = told_of[1][what]
+        if was != becomes:
+            found.append(PlanChange(what, "otherwise", was or "none", becomes or "none"))
+    if first.regions != second.regions and first.method == second.method:
+        told = [count_of(len(plan.regions or ()), "region") for plan in (first, second)]
+        found.append(PlanChange("regions", "otherwise", *told))
+    return found
+
+
+def _told(plan: Plan) -> dict[str, str]:
+    """Say the terms of a plan that are not numbers."""
+    return {
+        "goals": ", ".join(map(str, plan.goals)),
+        "rules": "; ".join(
+            ", ".join((f"{joined(rule.qid)}: k = {rule.k}", *map(str, rule.goals)))
+            for rule in plan.rules
+        ),
+        "persons": "" if plan.unit is None else f"by {named(plan.unit)}",
+        "columns left out": ", ".join(map(named, plan.leave_out)),
+        "columns of the table": ", ".join(map(named, plan.columns)),
+        "method": plan.method,
+    }

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import count_of, joined, named, shown
-from anonrisk.core.results import Document, plain
+from anonrisk.core.results import Document, plain, restore_fields, restore_name
 from anonrisk.policy import budgets, release_rules
-from anonrisk.policy.finding import stored_name
 from anonrisk.policy.release_rules import ROW_LABELS
 
 if TYPE_CHECKING:
@@ -183,6 +182,7 @@ class Coverage(Document):
     not_looked_at: Qid = ()
     unit: Name | None = None
     _document = ("columns", "not_looked_at", "attributes_not_judged")
+    _parts = (ColumnCoverage,)
 
     @property
     def roles(self) -> dict[Name, str | None]:
@@ -272,17 +272,8 @@ class Coverage(Document):
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Coverage:
         """Read what `to_dict` returned."""
-        columns = tuple(
-            ColumnCoverage(
-                stored_name(column["name"]),
-                column["role"],
-                tuple(map(str, column["budgets"])),
-                str(column["reason"]),
-            )
-            for column in stored["columns"]
-        )
-        unseen = tuple(map(stored_name, stored["not_looked_at"]))
-        return cls(RowCoverage.from_dict(stored), columns, unseen, stored_name(stored["person"]))
+        person = restore_name(stored["person"])
+        return cls(RowCoverage.from_dict(stored), unit=person, **restore_fields(cls, stored))
 
 
 def of_table(

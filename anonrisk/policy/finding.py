@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import PrintedFields, joined, named, shown, visible
-from anonrisk.core.results import Document
+from anonrisk.core.results import Document, restore
 from anonrisk.counts.question import TOLERANCE
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import budgets
@@ -161,17 +161,7 @@ class Finding(Document, PrintedFields):
         severities = (*SEVERITIES, WAIVED)
         if stored["status"] not in STATUSES or stored["severity"] not in severities:
             raise ArgumentError("a finding has a status or a severity that there is not")
-        numbers = {key: _number(stored[key]) for key in ("value", "limit", "margin", "estimate")}
-        texts = ("budget", "status", "severity", "sentence")
-        if not all(isinstance(stored[key], str) for key in texts):
-            raise TypeError
-        plain = (*texts, "group", "parameters")
-        finding = cls(
-            **{key: stored[key] for key in plain},
-            **numbers,
-            qid=tuple(map(stored_name, stored["qid"])),
-            sensitive=stored_name(stored["sensitive"]),
-        )
+        finding: Finding = restore(cls, stored)
         if (finding.severity == WAIVED) != (WAIVED in finding.parameters) or (
             finding.severity == WAIVED and not finding._says_its_waiver()
         ):
@@ -259,20 +249,3 @@ def unknown(budget: str, message: str, *, severity: str = "fail", **about: Any) 
         sentence=f"{inside(about.get('group'))}{what} could not be assessed: {why}.",
         **about,
     )
-
-
-def stored_name(stored: Any) -> Any:
-    """Read the name of a column; JSON has no tuples, and a pandas label may be one."""
-    return tuple(map(stored_name, stored)) if isinstance(stored, list) else stored
-
-
-def _number(stored: Any) -> Any:
-    if isinstance(stored, str):
-        number = float(stored)
-        if math.isfinite(number):
-            # Only what has no digits is written as a text.
-            raise TypeError
-        return number
-    if stored is not None and (isinstance(stored, bool) or not isinstance(stored, (int, float))):
-        raise TypeError
-    return stored

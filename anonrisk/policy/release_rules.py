@@ -14,7 +14,7 @@ from anonrisk.core import column_roles
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.columns import nearest, skeleton, spelt, unmerged
 from anonrisk.core.render import count_of, joined, visible
-from anonrisk.core.results import Document, plain
+from anonrisk.core.results import Document, plain, restore_fields, restore_name
 from anonrisk.policy import doubts
 from anonrisk.policy.budgets.base import within
 from anonrisk.policy.doubts import Examined
@@ -23,7 +23,6 @@ from anonrisk.policy.finding import (
     FAIL,
     PASS,
     Finding,
-    stored_name,
     unknown,
 )
 from anonrisk.policy.labels import with_labels
@@ -89,19 +88,13 @@ class Published(Document):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; names of columns alone, no cell."""
         declared = self.declared.to_dict()
-        roles = {key: plain(stored_name(names)) for key, names in declared.items()}
+        roles = {key: plain(restore_name(names)) for key, names in declared.items()}
         return super().to_dict() | {"declared": roles}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Published:
         """Read back what `to_dict` gave."""
-        return cls(
-            columns=stored_name(stored["columns"]),
-            index=stored_name(stored["index"]),
-            nested=tuple(stored["nested"]),
-            labels=stored["labels"],
-            declared=Roles.from_dict(stored["declared"]),
-        )
+        return cls(**restore_fields(cls, stored), declared=Roles.from_dict(stored["declared"]))
 
 
 # ---- which columns have a role ------------------------------------------------------------------

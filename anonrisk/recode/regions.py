@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from anonrisk.core.render import count_of
 from anonrisk.counts.domain import DATES, NUMBERS
 from anonrisk.errors import PlanError
 from anonrisk.recode import labels as text
@@ -62,6 +64,11 @@ class ByRegion(Recoding):
         of = np.array([-1 if name is None else place[name] for name in written], dtype=np.int64)
         return of[number], names
 
+    def in_words(self, boxes: Integers) -> str:
+        """Return what becomes of the column, and in how many of the ranges of places it is told."""
+        n_cut = int(((boxes[:, 0] > 0) | (boxes[:, 1] < self.n_places - 1)).sum())
+        return f"{self}, {_told_in(n_cut)}" if n_cut else str(self)
+
 
 @dataclass(frozen=True)
 class NumberRanges(ByRegion):
@@ -97,6 +104,23 @@ class NumberRanges(ByRegion):
 
     def _named(self, low: float | None, high: float | None) -> str:
         return text.of_range(low, high, whole=self.whole)
+
+    def in_words(self, boxes: Integers) -> str:
+        """Return the narrowest and the widest range that a region has, of those with two ends."""
+        numbers, labels = self.with_labels(boxes)
+        dates = isinstance(self, DateRanges)
+        read = [text.extent(name, dates=dates, whole=self.whole) for name in labels]
+        # A star has no ends: it may be of some numbers and missing values.
+        told = {i: (ends, labels[i]) for i, ends in enumerate(read) if ends is not None}
+        if not told:
+            alone = int((numbers < 0).sum())
+            return f"all {text.MARKER!r}" + (f", missing ones {_told_in(alone)}" if alone else "")
+        n_told = int(np.isin(numbers, [-1, *told]).sum())
+        ranges = [*told.values()]
+        closed = [(high - low, name) for (low, high), name in ranges if math.isfinite(high - low)]
+        names = [name for _, name in sorted(closed or [(low, name) for (low, _), name in ranges])]
+        both = names[0] if names[0] == names[-1] else f"finest {names[0]}, coarsest {names[-1]}"
+        return f"ranges by region: {both}, {_told_in(n_told)}"
 
     def __str__(self) -> str:
         """Say what is done."""
@@ -190,6 +214,10 @@ class Parts(ByRegion):
         """Say what is done."""
         steps = [str(recoding).partition(":")[0] for recoding in self.levels]
         return steps[0] if len(steps) == 1 else f"{steps[0]} to {steps[-1]}, by region"
+
+
+def _told_in(n_regions: int) -> str:
+    return f"told in {count_of(n_regions, 'region')}"
 
 
 def read_recoding(stored: Mapping[str, Any], hierarchy: Hierarchy | None) -> Recoding:

@@ -15,7 +15,7 @@ from anonrisk.core.keys import Key, as_key
 from anonrisk.core.paths import as_path, why_not
 from anonrisk.core.private_files import replace_file
 from anonrisk.core.render import PrintedTable, count_of, named, shown
-from anonrisk.core.results import Document
+from anonrisk.core.results import Document, restore_fields
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
@@ -129,6 +129,7 @@ class Manifest(Document, PrintedTable):
         *("release", "audience", "by", "policy_digest", "files", "tables", "verdict", "waivers"),
         *("approvals", "previous", "at", "library_version", "status"),
     )
+    _parts = (PublishedFile, PublishedTable)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be so; what is kept is a copy of what was given."""
@@ -182,18 +183,8 @@ class Manifest(Document, PrintedTable):
                 raise ManifestError(
                     f"the manifest has version {version}, this library reads {VERSION}: update it"
                 )
-            manifest = cls(
-                **{name: stored[name] for name in (*_TEXTS, "policy_digest", "verdict")},
-                previous=stored["previous"],
-                files=tuple(PublishedFile(**file) for file in stored["files"]),
-                tables=tuple(
-                    PublishedTable(one["name"], one["verdict"], one["content_digest"])
-                    for one in stored["tables"]
-                ),
-                waivers=tuple(stored["waivers"]),
-                approvals=tuple(stored["approvals"]),
-                seal=None if stored["seal"] is None else Seal(**stored["seal"]),
-            )
+            seal = None if stored["seal"] is None else Seal(**stored["seal"])
+            manifest = cls(**restore_fields(cls, stored), seal=seal)
             again, as_text = manifest.to_dict(), manifest.to_bytes()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, AnonRiskError):

@@ -14,8 +14,7 @@ from anonrisk.api.assess import MEANINGS
 from anonrisk.core.render import shown
 from anonrisk.errors import PolicyError
 from anonrisk.planning.losses.base import entropy_of
-from anonrisk.planning.plan import Plan
-from anonrisk.planning.plan_document import without_digest
+from anonrisk.planning.plan import Plan, without_digest
 from anonrisk.policy.policy import Policy
 from anonrisk.policy.verdict import now
 from anonrisk.recode import Bins, Keep, Level, MergeRare, Star
