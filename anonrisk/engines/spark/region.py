@@ -62,7 +62,7 @@ def classes(frame: DataFrame, asked: ClassesInRegions) -> PlacedTally | None:
             table = table.where(_whole_numbers(f, chosen.tolist())[region] == 1)
         placed = [_place(projection, name, recoding) for name, recoding in asked.places.items()]
         cells = [region, *placed, *(cell(projection, name) for name in asked.values)]
-        found = brought(table, f, dict(enumerate(cells)), bounds.MAX_CLASSES)
+        found = brought(table, dict(enumerate(cells)), bounds.MAX_CLASSES)
     if found is None:
         return None
     rows, counts = found

@@ -99,7 +99,8 @@ class _Made:
 
     def of(self, rows: Rows) -> DataFrame:
         if id(rows) not in self.known:
-            self.known[id(rows)] = self._step(rows)
+            made = rows.query if isinstance(rows, steps.Made) else self._step(rows)
+            self.known[id(rows)] = made
         return self.known[id(rows)]
 
     def _step(self, rows: Rows) -> DataFrame:  # noqa: C901, PLR0911

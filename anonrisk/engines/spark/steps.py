@@ -12,10 +12,11 @@ import numpy as np
 from anonrisk.counts.domain import DATES, MICROSECONDS, NUMBERS
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.microaggregate import MAX_MDAV, means, means_of_several
+from anonrisk.engines.spark.clock import instant
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import bounds, kind_of, replaced, type_of
-from anonrisk.engines.spark.tally import instant, tally, values_of
+from anonrisk.engines.spark.tally import tally, values_of
 from anonrisk.errors import TooManyClassesError, TooManyRecordsError
 
 if TYPE_CHECKING:

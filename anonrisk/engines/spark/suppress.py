@@ -47,7 +47,7 @@ def _chosen(frame: DataFrame, change: ChosenCells) -> DataFrame:
     """Make cells missing that a function chooses by the keys of the table, on the driver."""
     projection, qid = Projection.of(frame), change.question.qid
     cells = {name: _comparable(projection, name) for name in qid}
-    found = brought(projection.table, projection.functions, cells, bounds.MAX_CLASSES)
+    found = brought(projection.table, cells, bounds.MAX_CLASSES)
     if found is None:
         raise refusals.too_many_classes(bounds.MAX_CLASSES)
     rows, counts = found

@@ -102,7 +102,7 @@ class SqlEngine:
             case questions.ClassesWithValues(columns, collapsible):
                 return tally.tally(table, columns, collapsible)
             case questions.ClassesOfSets(each):
-                return [tally.tally(table, columns) for columns in each]
+                return tally.tallies(table, each)
             case questions.ClassesInRegions():
                 raise refusals.too_many_classes(bounds.MAX_CLASSES, tally.OUT)
             case questions.SumsOfWeights(question, weight):

@@ -5,29 +5,27 @@ Columns of ours: those of `count`, `x` a number, `b` the number of its bin.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
 import sqlalchemy as sa
 
 from anonrisk.counts import bounds
-from anonrisk.counts.domain import DATES, NUMBERS, typed
-from anonrisk.engines import limits, refusals
-from anonrisk.engines.numpy.tally import tally as tally_of_rows
-from anonrisk.engines.pandas.table import PandasTable
+from anonrisk.counts.domain import DATES, NUMBERS
+from anonrisk.engines import limits
+from anonrisk.engines.pushed import tally as pushed_tally
+from anonrisk.engines.pushed.rows import Made
 from anonrisk.engines.sql.dialects import NANOSECONDS
 from anonrisk.engines.sql.numbers import LARGEST, double
 from anonrisk.engines.sql.table import kind_of_cells
 from anonrisk.errors import UnsupportedColumnError
-from anonrisk.recode.edges import named_edges
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.tally import Tally
+    from anonrisk.engines.pushed.rows import Row, Rows
     from anonrisk.engines.sql.table import SqlTable
 
 # Where classes would have to be brought.
@@ -44,105 +42,95 @@ _KINDS = {
 
 
 def tally(table: SqlTable, columns: Qid, collapsible: Qid = ()) -> Tally:
-    """Count the classes of some columns; close values are put together only if there are too many.
-
-    Numbers go to fine bins and dates to months, of columns that may be; what is then still too much
-    is refused.
-    """
-    found = table.kinds(dict.fromkeys(columns, "quasi-identifier"))
-    kinds = {name: _KINDS.get(kind_of_cells(kind), "other") for name, kind in found.items()}
-    plain = {name: table.cell(name, kind) for name, kind in found.items()}
-    _refuse_fine(table, {name: plain[name] for name in columns if found[name] == NANOSECONDS})
-    out = {name: _cell(table, plain[name], kinds[name]) for name in columns}
-    brought = _brought(table, out)
-    collapsed: dict[Name, Any] = {}
-    if brought is None and collapsible:
-        for name in collapsible:
-            closer = _collapsed(table, name, plain[name], found[name], kinds[name])
-            if closer is not None:
-                collapsed[name] = closer
-        brought = _brought(table, out | collapsed)
-    if brought is None:
-        raise refusals.too_many_classes(bounds.MAX_CLASSES, OUT)
-    rows, weights = brought
-    made = tally_of_rows(PandasTable(rows), dict.fromkeys(columns, "quasi-identifier"), weights)
-    domains = {
-        name: replace(typed(domain, kinds[name]), collapsed=name in collapsed)
-        for name, domain in made.domains.items()
-    }
-    return replace(made, domains=domains)
+    """Count the classes of some columns; close values are put together if there are too many."""
+    with table.reading():
+        return pushed_tally.tally(_Tallied(table), columns, collapsible)
 
 
-def _refuse_fine(table: SqlTable, instants: Mapping[Name, Any]) -> None:
-    """Refuse instants that are no whole microseconds: two of them would become one value."""
-    for name, cell in instants.items():
-        fine = table.dialect.nanoseconds(cell) % sa.literal_column("1000") != 0
-        query = sa.select(sa.func.count()).select_from(table.source).where(fine)
-        if int(table.fetch(query, "look at the instants")[0][0]):
-            raise UnsupportedColumnError(
-                f"quasi-identifier {str(name)!r} holds instants finer than a microsecond, which a "
-                "plan does not tell apart; round them first"
-            )
+def tallies(table: SqlTable, sets: Sequence[Qid]) -> list[Tally]:
+    """Count the classes of several sets of columns in one statement."""
+    with table.reading():
+        return pushed_tally.tallies(_Tallied(table), sets)
 
 
-def _cell(table: SqlTable, cell: Any, kind: str) -> Any:
-    """Give a cell in a form that every driver brings out as it is."""
-    if kind == "timestamp":
-        return table.dialect.microseconds(cell)
-    if kind == "number":
-        return double(cell)
-    if kind == "other":
-        return table.dialect.as_text(cell)
-    return cell
+@dataclass(frozen=True)
+class _Tallied:
+    """A table in a database as `engines.pushed.tally` asks it."""
 
+    table: SqlTable
+    place = OUT
 
-def _brought(table: SqlTable, out: Mapping[Name, Any]) -> tuple[pd.DataFrame, Any] | None:
-    """Bring out what is different in some cells, with counts; None if too much is."""
-    named = (cell.label(f"q{i}") for i, cell in enumerate(out.values()))
-    rows = sa.select(*named).select_from(table.source).subquery("r")
-    query = sa.select(*rows.c, sa.func.count()).group_by(*rows.c).limit(bounds.MAX_CLASSES + 1)
-    found = table.fetch(query, "count the classes")
-    if len(found) > bounds.MAX_CLASSES:
-        return None
-    columns = {i: pd.Series([row[i] for row in found], dtype=object) for i in range(len(out))}
-    made = pd.DataFrame(columns, index=range(len(found)))
-    made.columns = pd.Index(list(out), tupleize_cols=False)
-    return made, np.array([int(row[-1]) for row in found], dtype=np.int64)
+    def fetch_rows(self, rows: Rows, doing: str, most: int | None = None) -> list[Row]:
+        return self.table.fetch_rows(rows, doing, most)
 
+    def kinds_of_values(self, columns: Qid) -> dict[Name, str]:
+        types = self._types(columns)
+        return {name: _KINDS.get(kind_of_cells(type_), "other") for name, type_ in types.items()}
 
-def _collapsed(table: SqlTable, name: Name, cell: Any, type_: str, kind: str) -> Any:
-    """Give a coarser cell: dates by month, numbers by fine bins; None where there is none."""
-    if kind in DATES:
-        month = sa.func.date_trunc("month", table.dialect.in_greenwich(cell, type_))
-        return sa.cast(month, sa.Date) if kind == "date" else table.dialect.microseconds(month)
-    if kind not in NUMBERS:
-        return None
-    cuts = _cuts(table, name, double(cell))
-    whole = kind == "whole"
-    edges = named_edges(cuts, low=cuts[0], high=cuts[-1], whole=whole) if cuts else []
-    if not edges:
-        return None
-    # Each bin is known by a number inside it, the outer ones by the ends of the column.
-    inside = [cuts[0], *edges[:-1], cuts[-1]]
-    shown = [sa.literal(int(x) if whole else float(x)) for x in inside]
-    bins: list[Any] = [
-        (double(cell) < double(float(edge)), label)
-        for edge, label in zip(edges, shown, strict=False)
-    ]
-    bins.append((cell.is_not(None), shown[-1]))
-    return sa.cast(sa.case(*bins), sa.BigInteger() if whole else sa.Double())
+    def plain_cells(self, columns: Qid, coarser: Mapping[Name, Any]) -> Rows:
+        types, kinds = self._types(columns), self.kinds_of_values(columns)
+        cells = {name: self.table.cell(name, type_) for name, type_ in types.items()}
+        self._refuse_fine({name: cells[name] for name in columns if types[name] == NANOSECONDS})
+        out = {name: self._cell(cells[name], kinds[name]) for name in columns} | dict(coarser)
+        named = {f"q{i}": out[name] for i, name in enumerate(columns)}
+        selected = (cell.label(q) for q, cell in named.items())
+        return Made(tuple(named), sa.select(*selected).select_from(self.table.source))
 
+    def coarser_cells(self, columns: Qid) -> dict[Name, Any]:
+        types, kinds = self._types(columns), self.kinds_of_values(columns)
+        made = {name: self._coarser(name, types[name], kinds[name]) for name in columns}
+        return {name: cell for name, cell in made.items() if cell is not None}
 
-def _cuts(table: SqlTable, name: Name, number: Any) -> list[float]:
-    """Find the ends of as many parts of the same number of records; nothing where none is known."""
-    parts = sa.func.ntile(bounds.FINE_BINS).over(order_by=number)
-    rows = sa.select(number.label("x"), parts.label("b")).select_from(table.source)
-    of = rows.where(number.is_not(None)).subquery("n")
-    infinite = sa.or_(of.c.x > double(LARGEST), of.c.x < double(-LARGEST))
-    ends = sa.select(
-        sa.func.min(of.c.x), sa.func.max(of.c.x), sa.func.sum(sa.case((infinite, 1), else_=0))
-    )
-    found = table.fetch(ends.group_by(of.c.b).order_by(of.c.b), "find the quantiles")
-    limits.refuse_infinite(sum(int(row[2]) for row in found), name)
-    ends_of = {float(row[1]) for row in found} | {float(row[0]) for row in found[:1]}
-    return sorted(ends_of)
+    def _types(self, columns: Qid) -> dict[Name, str]:
+        return self.table.kinds(dict.fromkeys(columns, "quasi-identifier"))
+
+    def _refuse_fine(self, instants: Mapping[Name, Any]) -> None:
+        """Refuse instants that are no whole microseconds: two of them would become one value."""
+        for name, cell in instants.items():
+            fine = self.table.dialect.nanoseconds(cell) % sa.literal_column("1000") != 0
+            query = sa.select(sa.func.count()).select_from(self.table.source).where(fine)
+            if int(self.table.fetch(query, "look at the instants")[0][0]):
+                raise UnsupportedColumnError(
+                    f"quasi-identifier {str(name)!r} holds instants finer than a microsecond, "
+                    "which a plan does not tell apart; round them first"
+                )
+
+    def _cell(self, cell: Any, kind: str) -> Any:
+        """Return a cell in a form that every driver fetches as it is."""
+        if kind == "timestamp":
+            return self.table.dialect.microseconds(cell)
+        if kind == "number":
+            return double(cell)
+        return self.table.dialect.as_text(cell) if kind == "other" else cell
+
+    def _coarser(self, name: Name, type_: str, kind: str) -> Any:
+        """Return a coarser cell: dates by month, numbers by fine bins; None where there is none."""
+        dialect, cell = self.table.dialect, self.table.cell(name, type_)
+        if kind in DATES:
+            month = sa.func.date_trunc("month", dialect.in_greenwich(cell, type_))
+            return sa.cast(month, sa.Date) if kind == "date" else dialect.microseconds(month)
+        if kind not in NUMBERS:
+            return None
+        whole = kind == "whole"
+        edges, inside = pushed_tally.fine_bins(self._cuts(name, double(cell)), whole=whole)
+        if not edges:
+            return None
+        bins: list[Any] = [
+            (double(cell) < double(float(edge)), sa.literal(number))
+            for edge, number in zip(edges, inside, strict=False)
+        ]
+        bins.append((cell.is_not(None), sa.literal(inside[-1])))
+        return sa.cast(sa.case(*bins), sa.BigInteger() if whole else sa.Double())
+
+    def _cuts(self, name: Name, number: Any) -> list[float]:
+        """Find the ends of fine parts of the same number of records; nothing if none is known."""
+        parts = sa.func.ntile(bounds.FINE_BINS).over(order_by=number)
+        rows = sa.select(number.label("x"), parts.label("b")).select_from(self.table.source)
+        of = rows.where(number.is_not(None)).subquery("n")
+        infinite = sa.or_(of.c.x > double(LARGEST), of.c.x < double(-LARGEST))
+        ends = sa.select(
+            sa.func.min(of.c.x), sa.func.max(of.c.x), sa.func.sum(sa.case((infinite, 1), else_=0))
+        )
+        fetched = self.table.fetch(ends.group_by(of.c.b).order_by(of.c.b), "find the quantiles")
+        limits.refuse_infinite(sum(int(row[2]) for row in fetched), name)
+        return sorted({float(row[1]) for row in fetched} | {float(row[0]) for row in fetched[:1]})
