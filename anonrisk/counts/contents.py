@@ -11,7 +11,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 from hashlib import md5
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts.check_digits import CHECKED, FORMATS, SEPARATORS, SqlSigns
 from anonrisk.counts.question import Asks
@@ -43,6 +43,18 @@ LONG, WORDS = 50, 8
 HALF_CIRCLE, STREET, HAIR = 180, 1000, 1e-6
 # Floats from here on may have lost their last digit; beyond the other, squares have no number.
 EXACT, LARGEST = 2**53, 1e100
+
+# Sums over cells: `n` the rows of one, `y` its number. What has no square is left out.
+_USUAL = f"case when abs(y) < {LARGEST:g}"
+SUMS = {
+    "n": f"sum({_USUAL} then n end)",
+    "total": f"sum({_USUAL} then n * y end)",
+    "squares": f"sum({_USUAL} then n * y * y end)",
+    "low": f"min({_USUAL} then y end)",
+    "high": f"max({_USUAL} then y end)",
+    "low_alone": f"min({_USUAL} and n = 1 then y end)",
+    "high_alone": f"max({_USUAL} and n = 1 then y end)",
+}
 
 # What people write where they know nothing, without case.
 PLACEHOLDERS = (
@@ -193,6 +205,12 @@ class Numbers:
     # The ends among the numbers that one row alone has.
     low_alone: float | None = None
     high_alone: float | None = None
+
+    @classmethod
+    def of(cls, sums: Iterable[Any]) -> Numbers:
+        """Read what an engine found by `SUMS`; of what is no number all are missing."""
+        n, *others = (None if one is None else float(one) for one in sums)
+        return cls() if n is None else cls(round(n), *others)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,6 @@ _SPELLING = Spelling("({} rlike '{}')", "ascii", "chr", "string")
 _TEXTS = ("string", "char", "varchar")
 _NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal")
 _DATES = ("date", "timestamp", "timestamp_ntz")
-_SUMS = ("n", "total", "squares", "low", "high", "low_alone", "high_alone")
 
 
 def contents(frame: DataFrame, asked: CellContents) -> dict[Name, ColumnContents]:
@@ -140,17 +139,7 @@ def _looks(
         .otherwise(f.get(bits, f.lit(0)))
     )
     marked = different.select("i", "n", "y", mask.alias("b"))
-    usual = f"abs(y) < {rules.LARGEST:g}"
-    sums = {
-        "n": f"sum(case when {usual} then n end)",
-        "total": f"sum(case when {usual} then n * y end)",
-        "squares": f"sum(case when {usual} then n * y * y end)",
-        "low": f"min(case when {usual} then y end)",
-        "high": f"max(case when {usual} then y end)",
-        "low_alone": f"min(case when {usual} and n = 1 then y end)",
-        "high_alone": f"max(case when {usual} and n = 1 then y end)",
-    }
-    named = [f.expr(text).alias(f"s_{name}") for name, text in sums.items()]
+    named = [f.expr(text).alias(f"s_{name}") for name, text in rules.SUMS.items()]
     return marked.groupBy("i", "b").agg(one.alias("v"), f.sum("n").alias("r"), *named)
 
 
@@ -300,8 +289,7 @@ def _made(kind: str, i: int, rows: dict[int, list[Any]]) -> ColumnContents:
     looks = []
     for row in rows[i]:
         if row["b"] >= 0:
-            sums = [row[f"s_{name}"] for name in _SUMS]
-            numbers = Numbers(*sums) if sums[0] is not None else Numbers()
+            numbers = Numbers.of(row[f"s_{name}"] for name in rules.SUMS)
             n_values = row["r"] if kind == rules.NESTED else row["v"]
             looks.append(Looks(row["b"], n_values, row["r"], numbers))
     n_rows = sum(row["r"] for row in rows[i])

@@ -112,13 +112,10 @@ def _held(kind: str) -> str:
 
 
 def _made(held: str, n_rows: int, rows: dict[int, list[Any]], i: int) -> ColumnContents:
-    looks = []
-    for _, bits, n_values, n, *sums in rows[i]:
-        usual, total, squares, *ends = (None if one is None else float(one) for one in sums)
-        numbers = Numbers()
-        if total is not None and squares is not None:
-            numbers = Numbers(round(usual or 0), total, squares, *ends)
-        looks.append(Looks(int(bits), int(n_values), int(n), numbers))
+    looks = [
+        Looks(int(bits), int(n_values), int(n), Numbers.of(sums))
+        for _, bits, n_values, n, *sums in rows[i]
+    ]
     folded = rows.get(_FOLDED + i)
     return ColumnContents.of(held, n_rows, looks, None if folded is None else int(folded[0][2]))
 
@@ -158,7 +155,9 @@ def _asked(
         bits: Any = sa.literal_column(written).label("b")
         marked = sa.select(every.c.i, every.c.n, every.c.y, bits).subquery("m")
         counts = [marked.c.i, marked.c.b, _COUNT, sa.func.sum(marked.c.n)]
-        asked.append(sa.select(*counts, *_sums(marked)).group_by(marked.c.i, marked.c.b))
+        texts = (f"cast({text} as double precision)" for text in rules.SUMS.values())
+        sums: list[Any] = [sa.literal_column(text) for text in texts]
+        asked.append(sa.select(*counts, *sums).group_by(marked.c.i, marked.c.b))
     return sa.union_all(*asked)
 
 
@@ -182,19 +181,8 @@ def _cells(table: SqlTable, different: Any, i: int, held: str) -> Any:
     return sa.select(_whole(i).label("i"), different.c.n, *written).select_from(different)
 
 
-def _sums(marked: Any) -> list[Any]:
-    # What has no square is left out.
-    usual = sa.func.abs(marked.c.y) < rules.LARGEST
-    y = sa.case((usual, marked.c.y))
-    alone = sa.case((sa.and_(usual, marked.c.n == 1), marked.c.y))
-    known = sa.func.sum(sa.case((usual, marked.c.n)))
-    sums = [known, sa.func.sum(marked.c.n * y), sa.func.sum(marked.c.n * y * y)]
-    ends = [sa.func.min(y), sa.func.max(y), sa.func.min(alone), sa.func.max(alone)]
-    return [sa.cast(one, sa.Double()) for one in (*sums, *ends)]
-
-
 def _no_sums() -> list[Any]:
-    return [sa.cast(sa.null(), sa.Double())] * 7
+    return [sa.cast(sa.null(), sa.Double())] * len(rules.SUMS)
 
 
 def _of_nested(table: SqlTable, i: int, cell: Any, keys: tuple[str, ...]) -> Any:
