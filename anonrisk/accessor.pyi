@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from anonrisk.api.assessment import Assessment
 from anonrisk.api.box_plot import BoxPlot
-from anonrisk.api.class_profiles import ClassProfiles
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.kl_after import KlAfter
+from anonrisk.api.profiles import ClassProfiles
 from anonrisk.core import column_roles
 from anonrisk.core.arrays import LossFunction
 from anonrisk.core.columns import FrameT, Name, Names

@@ -22,7 +22,7 @@ import pandas as pd
 import anonrisk
 from anonrisk import datasets
 from anonrisk.predict import Distribution, singletons
-from anonrisk.predict.population.doubt import FAR, leaves_room
+from anonrisk.predict.population.models import FAR, leaves_room
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

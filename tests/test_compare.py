@@ -21,8 +21,7 @@ from anonrisk.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
 from anonrisk.counts.question import Question
 from anonrisk.errors import ArgumentError, EmptyTableError, StateError, WrongKeyError
 from anonrisk.releases.compare import compare_all
-from anonrisk.releases.difference import compare_counts
-from anonrisk.releases.interned import interned
+from anonrisk.releases.difference import compare_counts, interned
 
 FATES = [fate for fate in product((None, "a", "b"), repeat=2) if any(fate)]
 

@@ -19,7 +19,7 @@ from anonrisk.errors import (
     UnreadableTableError,
     WrongKeyError,
 )
-from anonrisk.releases.content_digest import content_digest
+from anonrisk.releases.contents import content_digest
 from anonrisk.releases.published_table import PublishedTable
 from anonrisk.releases.seal import SigningKey
 

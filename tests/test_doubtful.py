@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from anonrisk import ClassSizes, errors
 from anonrisk.core.results import Interval
 from anonrisk.predict.population import Sample, bounds, estimate, pitman
-from anonrisk.predict.population.doubt import doubted, leaves_room
+from anonrisk.predict.population.models import doubted, leaves_room
 from benchmarks import population_models as page
 from benchmarks.population_models import Outcome
 

@@ -38,7 +38,7 @@ from anonrisk.errors import AnonRiskError
 from anonrisk.policy import judge, terms
 from anonrisk.policy.budgets import BUDGETS
 from anonrisk.policy.budgets.base import SensitiveBudget, Value
-from anonrisk.releases import release_document
+from anonrisk.releases import release_parts
 from anonrisk.releases.seal import SigningKey
 
 PACKAGE = str(Path(anonrisk.__file__).parent)
@@ -187,7 +187,7 @@ def commands_of(folder):
     (folder / "key").chmod(0o600)
 
     def run(action, *more):
-        document = {"version": release_document.VERSION, "tables": {"t": "out/t.csv"}}
+        document = {"version": release_parts.VERSION, "tables": {"t": "out/t.csv"}}
         document |= {"policy": "p.json", "name": f"r{next(numbers)}"}
         (folder / "r.json").write_text(json.dumps(document), encoding="utf-8")
         manifest = published / "manifest.json"
@@ -510,7 +510,7 @@ def test_a_batch_that_cannot_say_whether_it_has_rows_passes_no_gate(tmp_path, mo
 
 
 def release_file(folder):
-    document = {"version": release_document.VERSION, "tables": {"t": "t.csv"}}
+    document = {"version": release_parts.VERSION, "tables": {"t": "t.csv"}}
     by_command(folder)
     (folder / "r.json").write_text(json.dumps({**document, "policy": "p.json"}))
     return folder / "r.json"
@@ -548,7 +548,7 @@ WRITTEN = {
         lambda _: POLICY.check(TABLE).to_json(),
         Verdict.from_json,
     ),
-    "releases.release_document.VERSION": (release_file, Release.load),
+    "releases.release_parts.VERSION": (release_file, Release.load),
     "releases.release_verdict.SCHEMA_VERSION": (
         lambda _: Release({"t": TABLE}, POLICY).check().to_json(),
         ReleaseVerdict.from_json,
@@ -567,7 +567,7 @@ WRITTEN = {
         lambda path: Ledger(path, key=KEY).entries(),
     ),
     "pseudonyms.store.VERSION": (identities, lambda path: identities(path.parent)),
-    "priors.store.VERSION": (priors, lambda path: priors(path.parent)),
+    "priors.repository.VERSION": (priors, lambda path: priors(path.parent)),
 }
 # Modules that have a number from there.
 ALSO_STATED = {"pseudonyms.store.VERSION": {"anonrisk.pseudonyms.session"}}

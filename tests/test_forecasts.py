@@ -18,7 +18,8 @@ from anonrisk.errors import (
     PriorNotFoundError,
 )
 from anonrisk.predict import Distribution, singletons, uniqueness
-from anonrisk.priors import Prior, Repository, bounds, forecast
+from anonrisk.priors import Prior, Repository, forecast
+from anonrisk.priors.forecast import of_singletons
 
 pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
 
@@ -62,7 +63,7 @@ def test_the_true_mean_lies_within_the_bounds(law, values, records, domain):
     assert prior.domain == domain
     for share in (0.05, 0.7, 3):
         k = max(2, round(share * values))
-        found = bounds.of_singletons(prior, k)
+        found = of_singletons(prior, k)
         low, high = found.mean
         assert low - 1e-6 * k <= truth(p, k) <= high + 1e-6 * k
         assert 0 <= low <= high <= k
@@ -80,16 +81,16 @@ def test_bounds_are_narrow_where_the_numbers_say_much():
     p = LAWS["gentle"](rng, 95)
     prior = published(p, 10_000_000, rng)
     for k, width in ((10, 0.005), (50, 0.01), (95, 0.03)):
-        low, high = bounds.of_singletons(prior, k).mean
+        low, high = of_singletons(prior, k).mean
         assert high - low < width * truth(p, k)
-    assert tuple(bounds.of_singletons(prior, 1).mean) == (1, 1)
+    assert tuple(of_singletons(prior, 1).mean) == (1, 1)
 
 
 def test_numbers_that_contradict_each_other_are_found_out():
     # Each pair is possible; together they are not: s3 says two-level, kl says nearly even.
     prior = Prior(["x"], "P", kl=0.08, s2=0.0119, s3=3.5e-4, n_values=100, n_records=10**9, by="B")
     with pytest.raises(InvalidPriorError, match="no distribution"):
-        bounds.of_singletons(prior, 50)
+        of_singletons(prior, 50)
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ pytest.importorskip("cryptography")
 import sqlalchemy
 from kept import WHY, WORK, Clock, change, do_not_wait, grant, opened, rows_of
 
-from anonrisk.pseudonyms import IdentityProtector, pruning
+from anonrisk.pseudonyms import IdentityProtector, retention
 from anonrisk.pseudonyms.session import Doing
 
 SERVER = pytest.param("postgresql", marks=pytest.mark.nightly)
@@ -530,7 +530,7 @@ def test_time_never_goes_back(monkeypatch):
 def prune(keeper, **older):
     with keeper._session.turn() as turn:
         before = turn.at - timedelta(**older) // timedelta(microseconds=1)
-        return pruning.prune(turn, Doing(action="expire", **WHY), before)
+        return retention.prune(turn, Doing(action="expire", **WHY), before)
 
 
 @pytest.fixture

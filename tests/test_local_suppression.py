@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonrisk.engines.numpy.codes import Codes
+from anonrisk.engines.numpy.table import Codes
 from anonrisk.errors import ArgumentError
-from anonrisk.planning import local_optimum, local_suppression
+from anonrisk.planning import local_suppression
 from anonrisk.planning.local_suppression import choose_cells, sets_by_cost
 
 
@@ -153,9 +153,9 @@ def test_greedy_choices_hold_without_the_search(monkeypatch):
 def test_a_search_that_is_cut_short_does_not_call_itself_optimal(monkeypatch):
     rows = [tuple(row) for row in ("aax", "abx", "bax", "bbx", "cay", "cby")]
     full = chosen(rows, 2, [1.0] * 3, shared=True)[1]
-    monkeypatch.setattr(local_optimum, "MAX_STEPS", 1)
+    monkeypatch.setattr(local_suppression, "MAX_STEPS", 1)
     short = chosen(rows, 2, [1.0] * 3, shared=True)[1]
-    monkeypatch.setattr(local_optimum, "MAX_KEYS", 1)
+    monkeypatch.setattr(local_suppression, "MAX_KEYS", 1)
     none = chosen(rows, 2, [1.0] * 3, shared=True)[1]
     assert full.optimal
     assert not short.optimal

@@ -21,7 +21,7 @@ import anonrisk
 from anonrisk import Plan, datasets, errors
 from anonrisk.engines.numpy.tally import tally
 from anonrisk.engines.pandas.table import PandasTable
-from anonrisk.planning import budget, search
+from anonrisk.planning import budget, full_domain
 from anonrisk.planning.lattice import Lattice
 from anonrisk.planning.offer import offer
 from anonrisk.recode import Bins, DatePart, Keep, MergeRare, Prefix, Star, ZipArea
@@ -115,7 +115,7 @@ def test_no_combination_is_better(table, k, share):
     }
     allowed = math.floor(share * len(table) + 1e-9)
     lattice = Lattice.of(counted, offered, k)
-    found = search.search(lattice, allowed)
+    found = full_domain.search(lattice, allowed)
     assert found.optimal
     assert found.best.loss == pytest.approx(exhaustive(table, k, allowed, offered), abs=1e-12)
 
@@ -198,13 +198,13 @@ def test_at_least_as_good_as_datafly_on_a_made_up_table(k):
 def test_a_stopped_search_still_beats_its_start(monkeypatch):
     table = pd.DataFrame(people(200))
     full = table.anon.plan(QIDS, 5, method="full-domain")
-    monkeypatch.setattr(search, "MAX_WORK", 1)
+    monkeypatch.setattr(full_domain, "MAX_WORK", 1)
     early = table.anon.plan(QIDS, 5, method="full-domain")
     assert full.optimal
     assert not early.optimal
     assert early.after.loss >= full.after.loss
-    monkeypatch.setattr(search, "MAX_WORK", 10**9)
-    monkeypatch.setattr(search, "MAX_NODES", 1)
+    monkeypatch.setattr(full_domain, "MAX_WORK", 10**9)
+    monkeypatch.setattr(full_domain, "MAX_NODES", 1)
     neighbours = table.anon.plan(QIDS, 5, method="full-domain")
     assert full.after.loss <= neighbours.after.loss <= early.after.loss
 
@@ -216,7 +216,7 @@ LIMITS = [("MAX_NODES", 3), ("MAX_MEASURED", 6), ("MAX_WORK", 60)]
 @pytest.mark.parametrize("limit", [None, *LIMITS])
 def test_what_says_that_it_is_optimal_is_the_best_of_the_whole_lattice(monkeypatch, limit):
     if limit is not None:
-        monkeypatch.setattr(search, *limit)
+        monkeypatch.setattr(full_domain, *limit)
     random = np.random.default_rng(5)
     for _ in range(25 if limit is None else 6):
         n, k = int(random.integers(6, 41)), int(random.integers(2, 5))
@@ -238,7 +238,7 @@ def test_what_says_that_it_is_optimal_is_the_best_of_the_whole_lattice(monkeypat
             )
             for name in table
         }  # fmt: skip
-        found = search.search(Lattice.of(counted, offered, k, weights), allowed)
+        found = full_domain.search(Lattice.of(counted, offered, k, weights), allowed)
         whole = Lattice.of(counted, offered, k, weights)
         nodes = itertools.product(*map(range, whole.shape))
         least = min(m.loss for m in map(whole.measure, nodes) if m.n_below <= allowed)
@@ -274,7 +274,7 @@ def test_it_may_be_best_to_suppress_those_who_have_lost_most_already():
             )
             for name in table
         }  # fmt: skip
-        found = search.search(Lattice.of(counted, offered, k), allowed)
+        found = full_domain.search(Lattice.of(counted, offered, k), allowed)
         whole = Lattice.of(counted, offered, k)
         nodes = itertools.product(*map(range, whole.shape))
         least = min(m.loss for m in map(whole.measure, nodes) if m.n_below <= allowed)
@@ -287,7 +287,7 @@ def test_it_may_be_best_to_suppress_those_who_have_lost_most_already():
 def test_a_plan_that_stopped_early_does_not_say_that_it_is_the_best(monkeypatch, limit):
     table = pd.DataFrame(people(200))
     assert table.anon.plan(QIDS, 5, method="full-domain").optimal
-    monkeypatch.setattr(search, *limit)
+    monkeypatch.setattr(full_domain, *limit)
     plan = table.anon.plan(QIDS, 5, method="full-domain")
     assert not plan.optimal
     assert not Plan.from_json(plan.to_json()).optimal

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from planned import QIDS, people
 
 from anonrisk import Plan, errors
-from anonrisk.counts.domain import Domain
+from anonrisk.counts.tally import Domain
 from anonrisk.hierarchy import Hierarchy
 from anonrisk.planning.class_rules import ClassRule
 from anonrisk.planning.goal import SensitiveGoal

@@ -16,7 +16,7 @@ import anonrisk
 from anonrisk import Plan, errors
 from anonrisk.engines.numpy.tally import tally
 from anonrisk.engines.pandas.table import PandasTable
-from anonrisk.planning import search
+from anonrisk.planning import full_domain
 from anonrisk.planning.lattice import Lattice
 from anonrisk.planning.losses.choose import loss_of
 from anonrisk.planning.offer import offer
@@ -173,7 +173,9 @@ def test_no_combination_loses_less_than_what_says_so(seed, word, share, k):
         for name in qid
     }  # fmt: skip
     weights = [1.0, 4.0, 0.0] if word == "entropy" and seed % 2 else None
-    found = search.search(Lattice.of(counted, offered, k, weights, loss), math.floor(share * n))
+    found = full_domain.search(
+        Lattice.of(counted, offered, k, weights, loss), math.floor(share * n)
+    )
     whole = Lattice.of(counted, offered, k, weights, loss)
     nodes = map(whole.measure, itertools.product(*map(range, whole.shape)))
     fit = [one.loss for one in nodes if one.n_below <= share * n]

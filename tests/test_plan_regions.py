@@ -18,7 +18,7 @@ from oracle_regions import Ruler, Tree, by_the_book
 from planned import QIDS, people
 
 from anonrisk import Plan, errors
-from anonrisk.counts.domain import Domain
+from anonrisk.counts.tally import Domain
 from anonrisk.recode import Bins, Keep, Star
 from anonrisk.recode.edges import fine_dates, fine_edges
 from anonrisk.recode.labels import extent, of_days

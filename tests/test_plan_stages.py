@@ -19,8 +19,7 @@ from anonrisk.counts import bounds
 from anonrisk.counts.change import RecodeByRegion
 from anonrisk.planning.goal import SensitiveGoal
 from anonrisk.planning.losses.choose import ENTROPY
-from anonrisk.planning.region_large import WHY_IN_STAGES, divide_in_stages, margins_of
-from anonrisk.planning.region_stages import MAX_JOBS
+from anonrisk.planning.region_large import MAX_JOBS, WHY_IN_STAGES, divide_in_stages, margins_of
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
 NAMES = ("age", "zip", "sex", "born")

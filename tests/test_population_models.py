@@ -34,7 +34,7 @@ from anonrisk.predict.population import (
     zayatz,
 )
 from anonrisk.predict.population.bounds import Programme, certainties
-from anonrisk.predict.population.loglinear import _law
+from anonrisk.predict.population.models import _law
 from anonrisk.predict.population.pitman import fit
 from anonrisk.predict.population.special import digamma_rise, log_rising
 
@@ -568,7 +568,7 @@ def test_cell_means_on_a_grid_are_those_one_by_one(monkeypatch):
         margins.append(tuple(x.astype(float) for x in np.unique(counts, return_counts=True)))
     mu, shares = _law(n, margins)
     assert shares.sum() == pytest.approx(1)
-    monkeypatch.setattr("anonrisk.predict.population.loglinear._PRODUCTS", 0)
+    monkeypatch.setattr("anonrisk.predict.population.models._PRODUCTS", 0)
     grid, on_grid = _law(n, margins)
     for function in (lambda x: np.exp(-x), lambda x: x * np.exp(-20 * x)):
         one_by_one = (shares * function(mu)).sum()

@@ -15,16 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import multinomial
 
 from anonrisk import ClassSizes, errors, predict
-from anonrisk.predict import (
-    Distribution,
-    contour,
-    density_limit,
-    law,
-    moments,
-    pairs,
-    stirling,
-    subgroup,
-)
+from anonrisk.predict import Distribution, contour, density_limit, law, moments, stirling, subgroup
 from anonrisk.predict.independent import Binomial, Poisson
 from anonrisk.predict.moments import covariance, expected_below, variance_below
 
@@ -345,9 +336,9 @@ def test_sums_over_pairs_gathered_at_few_points(k, monkeypatch):
     sizes, classes = np.unique(counts, return_counts=True)
     n = int(counts.sum())
     k = min(k, n - 5)
-    monkeypatch.setattr(pairs, "_FEW", 0)
+    monkeypatch.setattr(moments, "_FEW", 0)
     found = moments.variance(known.p, known.values, k), subgroup.variance(sizes, classes, n, k)
-    monkeypatch.setattr(pairs, "_FEW", 10**12)
+    monkeypatch.setattr(moments, "_FEW", 10**12)
     exact = moments.variance(known.p, known.values, k), subgroup.variance(sizes, classes, n, k)
     assert found == pytest.approx(exact, rel=1e-9)
 

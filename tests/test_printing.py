@@ -38,8 +38,7 @@ from anonrisk.predict.zipf import Zipf
 from anonrisk.priors import Repository
 from anonrisk.recode import Prefix
 from anonrisk.releases.approvals import Approval
-from anonrisk.releases.chain import Chain
-from anonrisk.releases.ledger import Ledger
+from anonrisk.releases.ledger import Chain, Ledger
 from anonrisk.releases.link import Link
 from anonrisk.releases.links import linked
 from anonrisk.releases.manifest import Manifest

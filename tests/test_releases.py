@@ -23,7 +23,7 @@ from anonrisk.errors import (
     PolicyError,
     UnreadableTableError,
 )
-from anonrisk.releases import release_check, release_document
+from anonrisk.releases import release_check, release_parts
 from anonrisk.releases.table_files import TableFiles
 
 pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
@@ -238,7 +238,7 @@ def test_whoever_publishes_meanwhile_makes_publishing_fail(ledger, monkeypatch):
         release(name="quicker").publish(ledger, by="somebody else")
         return made
 
-    monkeypatch.setattr("anonrisk.releases.publish.check", slowly)
+    monkeypatch.setattr("anonrisk.releases.release.check", slowly)
     with pytest.raises(LedgerMovedError, match="check it again"):
         release(name="slower").publish(ledger, by="me")
     assert [entry.release for entry in ledger.entries()] == ["quicker"]
@@ -422,7 +422,7 @@ DOCUMENT = {
 
 
 def read(document):
-    return Release(**release_document.from_plain(document, Path()))
+    return Release(**release_parts.from_plain(document, Path()))
 
 
 def test_a_document_in_yaml_and_json_is_the_same(tmp_path):
@@ -486,7 +486,7 @@ def test_what_is_no_list_is_said(key, given):
 VALUES = st.sampled_from([None, 1, 0, "x", "", [], ["x"], {}, {"x": "y"}, True, 2.5])
 PATHS = st.sampled_from(
     [
-        *((key,) for key in release_document.KEYS),
+        *((key,) for key in release_parts.KEYS),
         ("tables", "visits", "files"),
         ("tables", "visits", "format"),
         ("tables", "visits", "encoding"),
@@ -510,8 +510,8 @@ def test_the_schema_and_the_reader_agree(path, value):
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     valid = jsonschema.Draft202012Validator(schema).is_valid(document)
     try:
-        release_document.from_plain(document, Path())
-        Release(**release_document.from_plain(document, Path()))
+        release_parts.from_plain(document, Path())
+        Release(**release_parts.from_plain(document, Path()))
         accepted = True
     except ArgumentError as error:
         # What needs a look at other parts, or at a disk, no schema can say.

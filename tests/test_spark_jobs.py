@@ -342,7 +342,7 @@ def test_parquet_files_that_declare_different_roles(job, spark, tmp_path, monkey
     written("t", plain, plain)
     assert job("check", "t", *check)[0] == 0
     # Where there are too many to look at, nobody can tell, unless none declares anything.
-    monkeypatch.setattr("anonrisk.engines.spark.declared._MOST", 1)
+    monkeypatch.setattr("anonrisk.engines.spark.read._MOST", 1)
     assert job("check", "t", *check)[0] == 0
     written("t", declared, declared)
     code, found = job("check", "t", *check)

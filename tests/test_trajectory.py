@@ -157,14 +157,15 @@ def test_many_random_tables_on_pandas(ordered):
 
 @pytest.mark.slow
 def test_large_lists_of_candidates_and_the_lookup_without_a_bitmap(monkeypatch):
-    from anonrisk.engines.numpy import containment, key_set, unicity
+    from anonrisk.engines.numpy import traces as counting
+    from anonrisk.engines.numpy import visits as visiting
 
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"u": rng.integers(0, 400, 6_000), "i": rng.zipf(1.5, 6_000) % 40})
     usual = table.anon.trajectory("u", "i", 4, seed=1)
-    monkeypatch.setattr(key_set, "_MOST_BITS", 0)
-    monkeypatch.setattr(containment, "_AT_ONCE", 100)
-    monkeypatch.setattr(unicity, "_FIRST_LOOK", 1)
+    monkeypatch.setattr(visiting, "_MOST_BITS", 0)
+    monkeypatch.setattr(counting, "_AT_ONCE", 100)
+    monkeypatch.setattr(counting, "_FIRST_LOOK", 1)
     assert table.anon.trajectory("u", "i", 4, seed=1) == usual
     assert 0 < usual.singled_out < 1
 
@@ -172,11 +173,11 @@ def test_large_lists_of_candidates_and_the_lookup_without_a_bitmap(monkeypatch):
 @pytest.mark.parametrize("worth", [0, 1, 100], ids=["look up", "mixed", "ask"])
 @pytest.mark.parametrize("ordered", [False, True])
 def test_the_tree_of_sets_finds_who_has_them_all(monkeypatch, worth, ordered):
-    from anonrisk.engines.numpy import containment
+    from anonrisk.engines.numpy import traces as counting
     from anonrisk.engines.numpy.visits import Index, Visits
 
-    monkeypatch.setattr(containment, "_WORTH", worth)
-    monkeypatch.setattr(containment, "_AT_ONCE", 17)
+    monkeypatch.setattr(counting, "_WORTH", worth)
+    monkeypatch.setattr(counting, "_AT_ONCE", 17)
     rng = np.random.default_rng(7)
     for s in (1, 2, 3, 4):
         user, item = np.repeat(np.arange(30), 9), rng.zipf(1.4, 270) % 11
@@ -187,7 +188,7 @@ def test_the_tree_of_sets_finds_who_has_them_all(monkeypatch, worth, ordered):
         points = np.array(sets)
         rarity = np.argsort(index.popularity[points], axis=1, kind="stable")
         by_rarity = np.take_along_axis(points, rarity, axis=1)
-        found = containment.count_holders(index, by_rarity, points, visits)
+        found = counting.count_holders(index, by_rarity, points, visits)
         assert found.tolist() == [
             sum(holds(trace, wanted, ordered=ordered) for trace in traces) for wanted in sets
         ]

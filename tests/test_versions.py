@@ -18,14 +18,14 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 DOCUMENTS = {
     "[policy](policy.md)": "policy.terms.VERSION",
     "verdict of a table (`to_json`, `check --json`)": "policy.verdict.SCHEMA_VERSION",
-    "[release](releases.md)": "releases.release_document.VERSION",
+    "[release](releases.md)": "releases.release_parts.VERSION",
     "verdict of a release": "releases.release_verdict.SCHEMA_VERSION",
     "[manifest](manifest.md)": "releases.manifest.VERSION",
     "[plan](planning.md)": "planning.plan._VERSION",
     "[state](states.md), [sketch](sketches.md)": "releases.keyed_file.VERSION",
     "[ledger](ledger.md)": "releases.ledger.VERSION",
     "[identity store](pseudonyms.md)": "pseudonyms.store.VERSION",
-    "[priors](priors.md)": "priors.store.VERSION",
+    "[priors](priors.md)": "priors.repository.VERSION",
     "what else the command line writes": "cli.outcome.SCHEMA_VERSION",
     "report and [explorer](explorer.md), as JSON": "reporting.explored.SCHEMA_VERSION",
 }

@@ -17,7 +17,7 @@ from tables import rows_of, to_rows, without_rows
 import anonrisk
 from anonrisk import Policy, errors
 from anonrisk.counts import bounds
-from anonrisk.engines.numpy.codes import Codes
+from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.numpy.wildcard import matched_sizes
 from anonrisk.engines.refused import WILDCARD
 

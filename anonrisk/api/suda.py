@@ -17,8 +17,8 @@ from anonrisk.measures.suda import MAX_COLUMNS, Suda, dis
 if TYPE_CHECKING:
     from anonrisk.core.columns import Names
     from anonrisk.core.literals import Missing
+    from anonrisk.counts.change import Totals
     from anonrisk.counts.counter import Counter
-    from anonrisk.counts.minimal_uniques import Totals
     from anonrisk.counts.question import Question
     from anonrisk.engines.base import Engine
 

@@ -24,6 +24,39 @@ if TYPE_CHECKING:
 
     from anonrisk.cli.source import Source
 
+
+def show(text: str) -> bool:
+    """Print a result in colours; tell whether that could be done."""
+    try:
+        from rich.console import Console
+        from rich.highlighter import RegexHighlighter
+        from rich.theme import Theme
+    except ImportError:
+        return False
+
+    class Words(RegexHighlighter):
+        base_style = "anonrisk."
+        highlights = [  # noqa: RUF012
+            r"(?m)(?P<good>^ *pass\b)",
+            r"(?m)(?P<bad>^ *FAIL\b)",
+            r"(?m)(?P<doubt>^ *(COULD NOT ASSESS|\?|warn)(?=[ :]))",
+            r"(?m)(?P<told>^- .*$(?:\n  .*$)*)",
+        ]
+
+    theme = Theme(
+        {
+            "anonrisk.good": "green",
+            "anonrisk.bad": "bold red",
+            "anonrisk.doubt": "yellow",
+            "anonrisk.told": "italic",
+        }
+    )
+    console = Console(theme=theme, highlighter=Words())
+    # As it is: results fit a terminal already, and a table that is folded cannot be read.
+    console.print(text, markup=False, emoji=False, soft_wrap=True)
+    return True
+
+
 _OF_THE_SYSTEM = (("/", "dev"), ("/", "proc"))
 
 
@@ -231,11 +264,8 @@ def _is_stream(place: Path) -> bool:
 def _print(text: str, *, styled: bool = False) -> None:
     # Names are escaped where they are written; nothing that was overlooked reaches a terminal.
     whole = _encodable(escaped(text, but="\n"), sys.stdout.encoding or "utf-8")
-    if styled:
-        from anonrisk.cli.style import show
-
-        if show(whole):
-            return
+    if styled and show(whole):
+        return
     sys.stdout.write(whole + "\n")
     sys.stdout.flush()
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from anonrisk.counts.stored import Stored
+    from anonrisk.counts.schema import Stored
     from anonrisk.engines.reading.files import Part, Wanted
 
 

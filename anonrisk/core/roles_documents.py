@@ -2,14 +2,359 @@
 
 from __future__ import annotations
 
+import csv
 from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk.core import roles_dbt, roles_frictionless, roles_tags
+from anonrisk.core.columns import nearest
+from anonrisk.core.documents import Reader
+from anonrisk.core.role_words import (
+    WORDS,
+    misspelt,
+    named_entries,
+    picked,
+    read_document,
+    role_words,
+    text_of,
+    written,
+)
+from anonrisk.errors import RolesDocumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
+
+    Meanings = Mapping[str, str | None]
+
+DBT = "dbt document"
+KEY = "anonrisk"
+# What has columns, beside sources, whose tables are one level deeper.
+_KINDS = ("models", "seeds", "snapshots")
+
+
+def read_dbt(source: Any, model: str | None) -> dict[str, tuple[str, ...]]:
+    """Give the roles of each column of one model."""
+    document = read_document(source, DBT)
+    tables = _of_manifest(document, model) if "nodes" in document else _of_properties(document)
+    if not tables:
+        raise RolesDocumentError(
+            f"the {DBT} describes no table: it has no {', '.join(_KINDS)} or sources"
+        )
+    name = picked(model, tables, DBT, "model")
+    columns = _columns(tables[name], name)
+    return {column: _roles(entry, name, column) for column, entry in columns.items()}
+
+
+def write_dbt(
+    words: Mapping[str, Sequence[str]], document: Any, model: str, *, in_config: bool
+) -> dict[str, Any]:
+    """Give a file of properties with the roles of one model, else as it was."""
+    made: dict[str, Any] = {"version": 2} if document is None else read_document(document, DBT)
+    if "nodes" in made:
+        raise RolesDocumentError(
+            "a manifest is written by dbt from files of properties: write the roles into one of "
+            "those, such as models/schema.yml"
+        )
+    made = deepcopy(made)
+    tables = _of_properties(made)
+    if model not in tables:
+        tables[model] = {"name": model}
+        made.setdefault("models", []).append(tables[model])
+    columns = _columns(tables[model], model)
+    for name in words:
+        if name not in columns:
+            columns[name] = {"name": name}
+            tables[model].setdefault("columns", []).append(columns[name])
+    for name, entry in columns.items():
+        _forget(entry)
+        if words.get(name):
+            place = entry.setdefault("config", {}) if in_config else entry
+            place.setdefault("meta", {})[KEY] = {"role": written(words[name])}
+    return made
+
+
+def _of_properties(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """List what a file of properties describes, by name; tables of a source as source.table."""
+    found: dict[str, dict[str, Any]] = {}
+    for kind in _KINDS:
+        for name, entry in named_entries(document.get(kind), f"{kind} of the {DBT}").items():
+            if any("columns" in v for v in entry.get("versions") or () if isinstance(v, dict)):
+                raise RolesDocumentError(
+                    f"model {name!r} has versions with columns of their own: read "
+                    "target/manifest.json, where each is a model"
+                )
+            found[name] = entry
+    for source, entry in named_entries(document.get("sources"), f"sources of the {DBT}").items():
+        tables = named_entries(entry.get("tables"), f"tables of source {source!r}")
+        found |= {f"{source}.{name}": table for name, table in tables.items()}
+    return found
+
+
+def _of_manifest(document: dict[str, Any], model: str | None) -> dict[str, dict[str, Any]]:
+    """List what a manifest describes, by dbt's whole name, and by `model` if one alone has it."""
+    found: dict[str, dict[str, Any]] = {}
+    for part in ("nodes", "sources"):
+        nodes = document.get(part)
+        for whole, node in nodes.items() if isinstance(nodes, dict) else ():
+            kind = node.get("resource_type") if isinstance(node, dict) else None
+            if kind in {"model", "seed", "snapshot", "source"}:
+                found[whole] = node
+    same = [whole for whole, node in found.items() if model in _short(node)]
+    if len(same) > 1:
+        raise RolesDocumentError(
+            f"the {DBT} has {len(same)} tables {model!r}: say which, as in model={same[0]!r}"
+        )
+    if same and model is not None:
+        return {model: found[same[0]]}
+    # So that the nearest word is one that somebody would type.
+    return found if model in found else {name: n for n in found.values() for name in _short(n)}
+
+
+def _short(node: dict[str, Any]) -> list[str]:
+    if node.get("resource_type") == "source":
+        return [f"{node.get('source_name')}.{node.get('name')}"]
+    version = node.get("version")
+    return [str(node.get("name")), *([f"{node.get('name')}.v{version}"] if version else [])]
+
+
+def _columns(table: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
+    columns = table.get("columns")
+    if isinstance(columns, dict):
+        columns = list(columns.values())
+    return named_entries(columns, f"columns of {name!r} in the {DBT}")
+
+
+def _roles(entry: dict[str, Any], model: str, column: str) -> tuple[str, ...]:
+    """Read a column's role, from either place; dbt 1.10 writes both into a manifest."""
+    where = f"the {DBT}, model {model!r}, column {column!r}"
+    found = [_role_in_dbt(meta, where) for meta in _metas(entry)]
+    said = [role for role in found if role]
+    if len(set(said)) > 1:
+        raise RolesDocumentError(f"{where}: meta and config.meta give it different roles")
+    return said[0] if said else ()
+
+
+def _metas(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    config = entry.get("config")
+    places = [entry, *([config] if isinstance(config, dict) else [])]
+    return [place["meta"] for place in places if isinstance(place.get("meta"), dict)]
+
+
+def _role_in_dbt(meta: dict[str, Any], where: str) -> tuple[str, ...]:
+    for key in meta:
+        if misspelt(str(key), KEY):
+            raise RolesDocumentError(f"{where}: the role goes under meta.{KEY}, not meta.{key}")
+    if KEY not in meta:
+        return ()
+    ours = meta[KEY]
+    if not isinstance(ours, dict) or [*ours] != ["role"]:
+        raise RolesDocumentError(
+            f"{where}: meta.{KEY} holds one key, role, as in {KEY}: {{role: quasi}}"
+        )
+    return role_words(ours["role"], where)
+
+
+def _forget(entry: dict[str, Any]) -> None:
+    """Take away a role that was written before, with what would be left empty."""
+    config = entry.get("config")
+    for place in (entry, config if isinstance(config, dict) else {}):
+        meta = place.get("meta")
+        if isinstance(meta, dict) and meta.pop(KEY, None) is not None and not meta:
+            del place["meta"]
+    if config == {}:
+        del entry["config"]
+
+
+# Frictionless lets descriptors have properties of anybody's, with a prefix that says whose.
+FRICTIONLESS = "Frictionless schema"
+PROPERTY = "anonrisk:role"
+
+
+def read_frictionless(source: Any, resource: str | None) -> dict[str, tuple[str, ...]]:
+    """Give the roles of each field."""
+    fields = _fields(read_document(source, FRICTIONLESS), resource)
+    found: dict[str, tuple[str, ...]] = {}
+    for name, field in fields.items():
+        where = f"the {FRICTIONLESS}, field {name!r}"
+        for key in field:
+            if misspelt(str(key), PROPERTY):
+                raise RolesDocumentError(f"{where}: the role goes under {PROPERTY!r}, not {key!r}")
+        found[name] = role_words(field[PROPERTY], where) if PROPERTY in field else ()
+    return found
+
+
+def write_frictionless(
+    words: Mapping[str, Sequence[str]], schema: Any, resource: str | None
+) -> dict[str, Any]:
+    """Give a schema with the roles, else as it was."""
+    if schema is None:
+        document: dict[str, Any] = {
+            "fields": [{"name": name, "type": "any"} for name in words],
+        }
+    else:
+        document = deepcopy(read_document(schema, FRICTIONLESS))
+    fields = _fields(document, resource)
+    for name in words:
+        if name not in fields:
+            hint = nearest(name, fields)
+            raise RolesDocumentError(f"the {FRICTIONLESS} has no field for column {name!r}{hint}")
+    for name, field in fields.items():
+        field.pop(PROPERTY, None)
+        if words.get(name):
+            field[PROPERTY] = written(words[name])
+    return document
+
+
+def _fields(document: dict[str, Any], resource: str | None) -> dict[str, dict[str, Any]]:
+    """Find the fields: of a schema, of a resource, or of one resource of a package."""
+    if "resources" in document:
+        resources = named_entries(document["resources"], "resources of the data package")
+        document = resources[picked(resource, resources, "data package", "resource")]
+    elif resource is not None:
+        raise RolesDocumentError(f"resource={resource!r} goes with a data package, not a schema")
+    schema = document.get("schema", document)
+    if isinstance(schema, str):
+        raise RolesDocumentError(
+            f"the schema is kept elsewhere, in {schema!r}: give that file instead"
+        )
+    if not isinstance(schema, dict) or "fields" not in schema:
+        raise RolesDocumentError(f"the {FRICTIONLESS} has no fields: is it a Table Schema?")
+    return named_entries(schema["fields"], f"fields of the {FRICTIONLESS}")
+
+
+TAGS = "list of tags"
+TAG = "anonrisk_role"
+OURS: dict[str, str | None] = {f"{TAG}={word}": word for word in WORDS}
+# What a table is called, from the outside in: by Unity Catalog, and by Snowflake.
+_TABLES = (
+    ("catalog_name", "schema_name", "table_name"),
+    ("object_database", "object_schema", "object_name"),
+)
+
+
+def read_tags(
+    rows: Any, meanings: Meanings | None, table: str | None
+) -> dict[str, tuple[str, ...]]:
+    """Give the roles of each column that has a tag, whatever it means."""
+    known = _meanings(OURS if meanings is None else meanings)
+    by_table: dict[str, dict[str, list[str]]] = {}
+    for row in filter(None, map(_of_column, _rows(rows))):
+        name, column, tag, value = row
+        roles = by_table.setdefault(name, {}).setdefault(column, [])
+        role = _role_in_tags(known, tag, value, f"the {TAGS}, column {column!r}")
+        if role is not None and role not in roles:
+            roles.append(role)
+    if not by_table:
+        raise RolesDocumentError(f"the {TAGS} has no row about a column")
+    return {column: tuple(roles) for column, roles in by_table[_table(by_table, table)].items()}
+
+
+def write_tags(
+    words: Mapping[str, Sequence[str]], meanings: Meanings | None
+) -> list[dict[str, str]]:
+    """Give a row for each role, with the first tag that means it."""
+    tags: dict[str, str] = {}
+    given = OURS if meanings is None else meanings
+    _meanings(given)
+    for tag, role in given.items():
+        if role is not None:
+            tags.setdefault(role, tag)
+    rows = []
+    for column, roles in words.items():
+        for role in roles:
+            if role not in tags:
+                raise RolesDocumentError(
+                    f"column {column!r} is {role}, and no tag means that: add one to the mapping"
+                )
+            name, _, value = tags[role].partition("=")
+            rows.append({"column_name": column, "tag_name": name, "tag_value": value})
+    return rows
+
+
+def _meanings(given: Any) -> dict[str, dict[str | None, str | None]]:
+    """Read what tags mean, by their name and then by their value; None is any other value."""
+    if not isinstance(given, Mapping):
+        raise RolesDocumentError("what tags mean is a mapping, as in {'pii=email': 'direct'}")
+    known: dict[str, dict[str | None, str | None]] = {}
+    for key, role in given.items():
+        name, sign, value = str(key).partition("=")
+        if isinstance(role, (list, tuple)):
+            raise RolesDocumentError(
+                f"tag {str(key)!r} means one role, or None, not a list of them"
+            )
+        if role is not None:
+            role_words(role, f"the meaning of tag {str(key)!r}")
+        known.setdefault(name.casefold(), {})[value if sign else None] = role
+    return known
+
+
+def _role_in_tags(
+    known: dict[str, dict[str | None, str | None]], tag: str, value: str, where: str
+) -> str | None:
+    """Find what a tag means: one that is not in the mapping nothing, by any other value a doubt."""
+    values = known.get(tag.casefold())
+    if values is None:
+        return None
+    if value in values:
+        return values[value]
+    if None in values:
+        return values[None]
+    hint = nearest(value, [one for one in values if one is not None])
+    raise RolesDocumentError(
+        f"{where}: nothing says what tag {tag!r} means with the value {value!r}{hint or '.'} "
+        f"Add '{tag}={value}' to the mapping, with None if it means no role"
+    )
+
+
+def _rows(given: Any) -> Iterable[Mapping[str, Any]]:
+    if isinstance(given, (str, Path)):
+        path = Path(given)
+        text = text_of(path, TAGS)
+        if path.suffix.casefold() == ".csv":
+            given = list(csv.DictReader(text.splitlines()))
+        else:
+            given = Reader(TAGS, RolesDocumentError).json(text)
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        given = [None]
+    for row in given:
+        if not isinstance(row, Mapping):
+            raise RolesDocumentError(
+                f"the {TAGS} is a list of mappings, one a row, or the path of a .csv or .json file "
+                "that holds one; of a DataFrame, df.to_dict('records')"
+            )
+        yield {str(key).casefold(): value for key, value in row.items()}
+
+
+def _of_column(row: Mapping[str, Any]) -> tuple[str, str, str, str] | None:
+    """Give table, column, tag and value; nothing for a tag of a table, or of one that is gone."""
+    for key in ("column_name", "tag_name", "tag_value"):
+        if key not in row:
+            raise RolesDocumentError(f"the {TAGS} has a row without {key}{nearest(key, row)}")
+    if _empty(row["column_name"]) or not _empty(row.get("object_deleted")):
+        return None
+    parts = next((names for names in _TABLES if names[-1] in row), ())
+    table = ".".join(str(row[part]) for part in parts if not _empty(row.get(part)))
+    value = "" if _empty(row["tag_value"]) else str(row["tag_value"])
+    return table, str(row["column_name"]), str(row["tag_name"]), value
+
+
+def _empty(value: Any) -> bool:
+    # A missing cell of a DataFrame is not equal to itself.
+    return value is None or value == "" or value != value  # noqa: PLR0124
+
+
+def _table(tables: Mapping[str, Any], asked: str | None) -> str:
+    """Find a table by its whole name, or by its end where one alone has it."""
+    if asked is not None and asked not in tables:
+        same = [name for name in tables if name.endswith(f".{asked}")]
+        if len(same) > 1:
+            raise RolesDocumentError(
+                f"the {TAGS} has {len(same)} tables {asked!r}: say which, as in table={same[0]!r}"
+            )
+        asked = same[0] if same else asked
+    return picked(asked, tables, TAGS, "table")
 
 
 class InDocuments:
@@ -53,8 +398,8 @@ class InDocuments:
         >>> anonrisk.Roles.from_frictionless({"fields": fields}).quasi
         ('zip',)
         """
-        found = roles_frictionless.read(source, resource)
-        return cls._assembled(found, roles_frictionless.WHAT)
+        found = read_frictionless(source, resource)
+        return cls._assembled(found, FRICTIONLESS)
 
     def to_frictionless(
         self,
@@ -87,7 +432,7 @@ class InDocuments:
         >>> anonrisk.Roles(quasi=("zip",), columns=("zip",)).to_frictionless()
         {'fields': [{'name': 'zip', 'type': 'any', 'anonrisk:role': 'quasi'}]}
         """
-        return roles_frictionless.write(self._words(), schema, resource)
+        return write_frictionless(self._words(), schema, resource)
 
     @classmethod
     def from_dbt(cls, source: Mapping[str, Any] | str | Path, *, model: str | None = None) -> Self:
@@ -118,7 +463,7 @@ class InDocuments:
         >>> anonrisk.Roles.from_dbt({"models": [{"name": "visits", "columns": [column]}]}).quasi
         ('zip',)
         """
-        return cls._assembled(roles_dbt.read(source, model), roles_dbt.WHAT)
+        return cls._assembled(read_dbt(source, model), DBT)
 
     def to_dbt(
         self,
@@ -154,7 +499,7 @@ class InDocuments:
         >>> made["models"][0]["columns"]
         [{'name': 'zip', 'config': {'meta': {'anonrisk': {'role': 'quasi'}}}}]
         """
-        return roles_dbt.write(self._words(), document, model, in_config=in_config)
+        return write_dbt(self._words(), document, model, in_config=in_config)
 
     @classmethod
     def from_tags(
@@ -198,7 +543,7 @@ class InDocuments:
         >>> anonrisk.Roles.from_tags(rows, {"privacy=indirect": "quasi"}).quasi
         ('zip',)
         """
-        return cls._assembled(roles_tags.read(rows, meanings, table), roles_tags.WHAT)
+        return cls._assembled(read_tags(rows, meanings, table), TAGS)
 
     def to_tags(self, meanings: Mapping[str, str | None] | None = None) -> list[dict[str, str]]:
         """Give a row for each column and tag, to be set in a catalogue.
@@ -223,4 +568,4 @@ class InDocuments:
         >>> anonrisk.Roles(quasi=("zip",), columns=("zip",)).to_tags()
         [{'column_name': 'zip', 'tag_name': 'anonrisk_role', 'tag_value': 'quasi'}]
         """
-        return roles_tags.write(self._words(), meanings)
+        return write_tags(self._words(), meanings)

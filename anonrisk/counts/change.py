@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from anonrisk.core.pseudonyms import Pseudonymisation
-from anonrisk.counts.minimal_uniques import Totals
 from anonrisk.counts.question import Asks
-from anonrisk.counts.unseen import UnseenCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +15,38 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.counter import Counter
     from anonrisk.counts.question import Question, Score, Sensitive
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What the minimal uniques of all records add up to."""
+
+    n_scored: int
+    score: float
+    largest: float
+    adjustment: float
+    n_minimal: tuple[int, ...]
+    contributions: tuple[float, ...]
+    # How many sets of columns were looked at, if Ctrl-C came before all of them were.
+    n_decided: int | None = None
+
+
+@dataclass(frozen=True)
+class UnseenCounts:
+    """How many records a table has, and how many of them a recoding does not know.
+
+    Attributes
+    ----------
+    n_records, n_unseen : int
+        All records, and those with a value that is unknown, or in no region.
+    by_column : dict of column to int
+        How often each column's value is unknown; nothing where a record has no region, which is
+        no column's fault.
+    """
+
+    n_records: int
+    n_unseen: int
+    by_column: Mapping[Name, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

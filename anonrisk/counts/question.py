@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.counter import Counter
-from anonrisk.counts.linked import LinkedCounts
 from anonrisk.counts.matched import Attacker, Matched
 from anonrisk.counts.tally import PlacedTally, Tally
 from anonrisk.counts.weighted import Independence, WeightedClasses
@@ -17,6 +16,24 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class LinkedCounts:
+    """The combinations of classes that persons have, and how far the tables are about the same.
+
+    Attributes
+    ----------
+    sizes : ClassCounts
+        How many persons have each combination.
+    n_persons, n_shared : tuple of int
+        The persons of each table, and those of them who are in another one, too.
+    """
+
+    sizes: ClassCounts
+    n_persons: tuple[int, ...]
+    n_shared: tuple[int, ...]
+
 
 # exp of an entropy of two equal values is 1.9999999999999998; that is not less than 2.
 TOLERANCE = 1e-9

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts.stored import Stored
 from anonrisk.errors import warn_of_precision
 
 if TYPE_CHECKING:
@@ -14,6 +13,28 @@ if TYPE_CHECKING:
 
     from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name, Qid
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Counts and names of what is stored besides the rows; never a value.
+
+    Attributes
+    ----------
+    unused : mapping of str to int
+        By column, how many values are stored that no row has.
+    metadata : tuple of str
+        The keys of metadata that are not known to be harmless.
+    in_file : bool
+        Whether a file holds it, which is published as it is.
+    remedy : str
+        What takes it away, ready to paste.
+    """
+
+    unused: Mapping[str, int] = field(default_factory=dict)
+    metadata: tuple[str, ...] = ()
+    in_file: bool = False
+    remedy: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,27 +4,131 @@ A test that fails gives one row of numbers. Whatever is in doubt (a column that 
 type whose equality is not known, a database that nobody has compared with) is an error of the
 compiler or a row, never a pass.
 """
-# Names of columns enter as literals of Jinja, and the macros quote them.
 # ruff: noqa: S608
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
 from anonrisk.core.documents import to_yaml
-from anonrisk.dbt.asked import asked_of
-from anonrisk.dbt.common import MARK, slug_of
+from anonrisk.core.render import joined
+from anonrisk.counts.question import Sensitive
+from anonrisk.dbt.common import MARK, refuse_no_gate, slug_of
 from anonrisk.engines.sql import compiled
+from anonrisk.errors import PolicyError
+from anonrisk.measures.scores import FORMULAS
 from anonrisk.policy import coverage
+from anonrisk.policy.budgets.base import SensitiveBudget, SizeBudget, edge_of
 from anonrisk.policy.release_rules import Published
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.dbt.asked import Asked
+    from anonrisk.counts.question import Score
+    from anonrisk.policy.budgets import Budget
     from anonrisk.policy.policy import Policy
+    from anonrisk.policy.rules import Rule
+    from anonrisk.policy.terms import Terms
+
+
+# Each is a query of its own in the text of one test.
+MOST_SETS = 100
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One budget of one rule, about one sensitive column or none: one test."""
+
+    budget: Budget
+    qids: tuple[Qid, ...]
+    sensitive: Name | None = None
+    score: Score | None = None
+    measure: str = ""
+
+    @property
+    def edge(self) -> float:
+        """The least or the most that may be measured."""
+        whole = isinstance(self.budget, SizeBudget) and self.budget.is_whole
+        if self.score is not None:
+            whole = FORMULAS[self.score.name].whole
+        return edge_of(self.budget.limit, at_least=self.budget.at_least, whole=whole)
+
+    def query(self, n_columns: int, dialect: str, *, persons: bool) -> str:
+        """Ask for what is measured; the records are to be named before."""
+        if self.score is not None:
+            return compiled.of_scores(n_columns, self.score, dialect, persons=persons)
+        return compiled.of_sizes(n_columns, self.measure, dialect, persons=persons)
+
+
+def _asked_of(policy: Terms) -> list[_Asked]:
+    """List the tests that a policy takes; refuse one that they would not tell all of."""
+    refused = [*_asked_settings(policy)]
+    found: list[_Asked] = []
+    for rule in policy.rules:
+        qids = tuple(rule.qids(policy.roles.whole))
+        if len(qids) > MOST_SETS:
+            refused.append(f"every_subset_of with {len(qids):,} sets (at most {MOST_SETS})")
+        for budget in rule.budgets:
+            told = [*_of_budget(budget, qids, policy)]
+            if not told:
+                refused.append(_said(budget, rule))
+            found += told
+    if refused:
+        raise PolicyError(
+            f"tests in SQL cannot tell: {'; '.join(dict.fromkeys(refused))}. A model in Python "
+            "asks Policy.check itself, which can: anonrisk dbt --python"
+        )
+    return found
+
+
+def _asked_settings(policy: Terms) -> Iterator[str]:
+    """Say which settings need more than a test knows."""
+    refuse_no_gate(policy)
+    if not policy.roles.whole:
+        raise PolicyError(
+            "the policy names no quasi-identifier: add roles, or read them with --manifest"
+        )
+    odd = [name for name in policy.listed if not isinstance(name, str)]
+    if odd:
+        raise PolicyError(f"column {odd[0]!r} is not a text, as columns of a database are")
+    if policy.missing not in {"value", "error"}:
+        yield f"missing: {policy.missing}"
+    if policy.missing_sensitive == "drop":
+        yield "missing_sensitive: drop"
+    if policy.by is not None:
+        yield "by"
+    if policy.unlisted != "refuse":
+        yield f"unlisted: {policy.unlisted}"
+
+
+def _of_budget(budget: Budget, qids: tuple[Qid, ...], policy: Terms) -> Iterator[_Asked]:
+    if isinstance(budget, SizeBudget):
+        measure = budget.in_sql()
+        if measure is not None:
+            yield _Asked(budget, qids, measure=measure)
+    elif isinstance(budget, SensitiveBudget):
+        columns = budget.sensitive or policy.roles.sensitive
+        if not columns:
+            raise PolicyError(f"{budget.name} needs a sensitive column, and the policy names none")
+        nobody: Any = None
+        for column in columns:
+            plain = Sensitive(column)
+            needs, score = budget.score(nobody, nobody, plain)
+            # An order or a tree holds values, which no file of a project should.
+            if needs == plain and score.name in {"distinct", "entropy", "recursive", "equal"}:
+                yield _Asked(budget, qids, column, score)
+
+
+def _said(budget: Budget, rule: Rule) -> str:
+    how = "".join(f" ({value})" for value in budget.parameters().values() if isinstance(value, str))
+    return f"{budget.name}{how}" + (f" of {joined(rule.columns)}" if rule.columns else "")
+
+
+# Names of columns enter as literals of Jinja, and the macros quote them.
+
 
 # What dbt calls the databases of `compiled.DIALECTS`.
 ADAPTERS = {"duckdb": "duckdb", "postgresql": "postgres"}
@@ -35,7 +139,7 @@ _ERROR_IF = {"fail": "!= 0", "warn": "< 0"}
 
 def sql_tests(policy: Policy, model: str, name: str) -> dict[str, str]:
     """Give the files that a dbt project needs to hold a model to a policy, by their paths."""
-    asked = asked_of(policy)
+    asked = _asked_of(policy)
     # One policy may hold several models, each by roles of its own: none takes another's files.
     prefix = f"anonrisk_{slug_of(name)}__{model}"
     tests = {
@@ -78,7 +182,7 @@ from (select 1 as one) as o where {{{{ wrong }}}} > 0
 """
 
 
-def _rows_test(policy: Policy, asked: Sequence[Asked]) -> str:
+def _rows_test(policy: Policy, asked: Sequence[_Asked]) -> str:
     """Count the rows of which nobody can tell what they mean; a table without any is in doubt."""
     roles = policy.roles
     needed: list[Name] = [] if roles.unit is None else [roles.unit]
@@ -100,7 +204,7 @@ from (
 """
 
 
-def _budget_test(asked: Asked, policy: Policy) -> str:
+def _budget_test(asked: _Asked, policy: Policy) -> str:
     """Compare what is measured with the limit; of several sets, count those that break it."""
     severity, budget = asked.budget.severity, asked.budget
     kept = ">=" if budget.at_least else "<="
@@ -125,7 +229,7 @@ having count(*) > 0
 """
 
 
-def _union(asked: Asked, policy: Policy, dialect: str) -> str:
+def _union(asked: _Asked, policy: Policy, dialect: str) -> str:
     unit = policy.roles.unit
     queries = []
     for i, qid in enumerate(asked.qids):

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.domain import Domain
-    from anonrisk.counts.tally import Tally
+    from anonrisk.counts.tally import Domain, Tally
 
 # Different records of several columns that MDAV takes: its work grows with their square.
 MAX_MDAV = 100_000

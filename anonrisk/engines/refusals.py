@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from anonrisk.core.columns import Name
+    from anonrisk.counts.change import UnseenCounts
     from anonrisk.counts.question import Asks, Group
-    from anonrisk.counts.unseen import UnseenCounts
     from anonrisk.recode import Recoding
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from anonrisk.counts.domain import DATES
+from anonrisk.counts.tally import DATES
 from anonrisk.errors import PlanError
 from anonrisk.planning.lattice import Choice
 from anonrisk.planning.losses.base import Scale
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.columns import Name
-    from anonrisk.counts.domain import Domain
-    from anonrisk.counts.tally import Tally
+    from anonrisk.counts.tally import Domain, Tally
     from anonrisk.planning.losses.base import CellLoss, Span
 
 

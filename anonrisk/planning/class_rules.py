@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.domain import Domain
-    from anonrisk.counts.tally import Tally
+    from anonrisk.counts.tally import Domain, Tally
     from anonrisk.planning.goal import TableGoal
 
 

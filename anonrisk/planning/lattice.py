@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name
-    from anonrisk.counts.domain import Domain
-    from anonrisk.counts.tally import Tally
+    from anonrisk.counts.tally import Domain, Tally
     from anonrisk.planning.class_rules import Requirements
     from anonrisk.planning.losses.base import Loss
     from anonrisk.recode import Recoding

@@ -7,19 +7,143 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from anonrisk.api.assess import assess as assess_table
+from anonrisk.core import render
+from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError, PolicyError
-from anonrisk.policy import document, fields, show, upstairs
+from anonrisk.policy import document, fields, limits, upstairs
 from anonrisk.policy import ready as ready_policies
+from anonrisk.policy.budgets import of_shares
+from anonrisk.policy.messages import as_given
+from anonrisk.policy.table import CheckedTable, policy_for
 from anonrisk.policy.terms import KEYS, PART_OF, STRICT, Terms, nested, read_terms
 from anonrisk.policy.verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Unpack
 
     from anonrisk.api.assessment import Assessment
     from anonrisk.planning.goals import PlanRequest
     from anonrisk.policy.arguments import PolicyArguments, RoleArguments
+    from anonrisk.policy.budgets import Budget
     from anonrisk.policy.lint import LintResult
+
+
+_BUDGETS = ("quasi-identifier", "budget", "limit", "severity")
+_COLUMNS_ALONE = "No budget: it is about direct identifiers and columns without a role alone."
+_ROLES = ("column", "role", "reason")
+_GUESS = "Every role is a guess: decide, then remove reviewed: false; until then no table passes."
+
+
+def text(policy: Terms) -> str:
+    """Write the rules, a line a budget; of a draft first the columns."""
+    if policy.drafted is None:
+        lines, header, rows = _table(policy)
+        table = [render.text_table(header, rows)] if rows else []
+        return render.fitted(*lines, *table, *(f"- {note}" for note in _notes(policy)))
+    return render.fitted(
+        render.shown(f"{policy.drafted.headline}: {policy.drafted.counts}"),
+        render.text_table(_ROLES, policy.drafted.rows()),
+        f"budgets: {', '.join(_limits(policy))}",
+        *(f"- {render.shown(note)}" for note in (*policy.drafted.notes, _GUESS)),
+    )
+
+
+def html(policy: Terms) -> str:
+    """Write the same as HTML; everything is escaped."""
+    budgets = render.html_table(*_table(policy)) + render.html_lines(_notes(policy))
+    if policy.drafted is None:
+        return budgets
+    from html import escape
+
+    roles = render.html_table(policy.drafted.headline, _ROLES, policy.drafted.rows())
+    notes = "".join(
+        f"<li>{escape(render.shown(note))}</li>" for note in (*policy.drafted.notes, _GUESS)
+    )
+    return f"{roles}<ul>{notes}</ul>{budgets}"
+
+
+def _notes(policy: Terms) -> list[str]:
+    """Say what is wrong with limits that no table can break."""
+    return [render.shown(finding.sentence) for finding in limits.of_policy(policy)]
+
+
+def _title(policy: Terms) -> str:
+    name = render.shown(policy.name or policy.digest[:19])
+    return f"Policy {name}, missing values: {policy.missing}"
+
+
+def _table(policy: Terms) -> tuple[list[str], Sequence[str], list[list[str]]]:
+    """Give the budgets; a quasi-identifier that all of them are about is named once."""
+    rows = _rows(policy)
+    if not rows:
+        return [_title(policy), _COLUMNS_ALONE], (), []
+    if len({of for of, *_ in rows}) > 1:
+        return [_title(policy)], _BUDGETS, rows
+    return [_title(policy), f"of {rows[0][0]}"], _BUDGETS[1:], [row[1:] for row in rows]
+
+
+def _rows(policy: Terms) -> list[list[str]]:
+    rows = []
+    for rule in policy.rules:
+        columns = rule.columns or policy.roles.whole
+        of = render.joined(columns) or "as the table declares"
+        if rule.every_subset_of:
+            of = f"every {rule.every_subset_of} of {of}"
+        for budget in rule.budgets:
+            sign = "≥" if budget.at_least else "≤"
+            rows.append([of, budget.name, f"{sign} {_limit(budget)}", budget.severity])
+    return rows
+
+
+def _limits(policy: Terms) -> list[str]:
+    return [f"{name} {limit} ({severity})" for _, name, limit, severity in _rows(policy)]
+
+
+def _limit(budget: Budget) -> str:
+    return as_given(budget.limit) if of_shares(budget.name) else f"{budget.limit:g}"
+
+
+def assess(policy: Terms, frame: Any) -> Assessment:
+    """Take every measure that the budgets name, and k and uniqueness in any case."""
+    if (
+        len(policy.rules) != 1
+        or policy.rules[0].every_subset_of is not None
+        or policy.by is not None
+    ):
+        raise PolicyError(
+            "assess takes a policy of one quasi-identifier, without by; check takes any"
+        )
+    with one_state(frame, "assess"):
+        return _assessed(policy, frame)
+
+
+def _assessed(policy: Terms, frame: Any) -> Assessment:
+    policy = policy_for(policy, frame)
+    table = CheckedTable.of(policy, frame)
+    (rule,) = policy.rules
+    # Each with whether it is about a sensitive column.
+    measures = {"k": False, "uniqueness": False}
+    how: dict[str, Any] = {}
+    for budget in rule.budgets:
+        asked = budget.assessed()
+        if "measures" in asked:
+            measures[asked.pop("measures")] = budget.about_values
+        if any(how.get(key, value) != value for key, value in asked.items()):
+            raise PolicyError("assess takes one tcloseness and one c; check takes any number")
+        how |= asked
+    if any(measures.values()):
+        how["sensitive"] = list(table.roles.sensitive) or None
+        how["missing_sensitive"] = policy.missing_sensitive or "value"
+    return assess_table(
+        table.frame,
+        list(rule.columns or table.roles.whole) or None,
+        measures=list(measures),
+        unit=table.roles.unit,
+        missing=policy.missing,
+        **how,
+    )
 
 
 # Frozen by itself: a subclass of a frozen class takes every new attribute, so that `policy.k = 11`
@@ -424,8 +548,6 @@ class Policy(Terms):
         >>> Policy(quasi="zip", k=2).assess(pd.DataFrame({"zip": ["a", "a", "b"]})).sizes.k
         1
         """
-        from anonrisk.policy.assess import assess
-
         return assess(self, frame)
 
     def plan_goals(self, frame: Any) -> PlanRequest:
@@ -492,7 +614,7 @@ class Policy(Terms):
 
     def __repr__(self) -> str:
         """Print as text: the rules, a line a budget; of a draft the columns too."""
-        return show.text(self)
+        return text(self)
 
     def _repr_html_(self) -> str:
-        return show.html(self)
+        return html(self)

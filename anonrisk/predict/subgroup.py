@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.predict.moments import matters
-from anonrisk.predict.pairs import pair_sum
+from anonrisk.predict.moments import matters, pair_sum
 from anonrisk.predict.stirling import log_apart, log_falling
 
 if TYPE_CHECKING:

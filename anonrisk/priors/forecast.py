@@ -5,17 +5,210 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from math import log
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from anonrisk.core import render
 from anonrisk.core.arguments import not_negative, one_of, positive, whole_number
-from anonrisk.core.results import Interval
-from anonrisk.errors import ApproximationError, ArgumentError, warn_of_approximation
-from anonrisk.priors import bounds
+from anonrisk.core.results import Interval, Probability
+from anonrisk.errors import (
+    ApproximationError,
+    ArgumentError,
+    InvalidPriorError,
+    warn_of_approximation,
+)
+from anonrisk.predict import law
+from anonrisk.predict.sources import PredictionSource
+from anonrisk.priors import precision
+from anonrisk.priors.checks import ROUNDING
 
 if TYPE_CHECKING:
+    from anonrisk.core.arrays import Floats
     from anonrisk.predict import Prediction
+    from anonrisk.predict.contour import Allowed
     from anonrisk.priors.prior import Prior
+
+
+# The numbers of a prior are sums over values: Σ p = 1, Σ p² = s2, Σ p³ = s3, Σ p ln p = −entropy,
+# and where n_values was declared there are at most so many of them. So is the expected number of
+# singletons, k Σ p (1 − p)^(k−1). The least and the largest that the latter can be, given the
+# former, is a small linear programme over how many values have each probability. It needs no
+# approximation and no limit on the divergence.
+
+# Neighbouring probabilities of the grid differ by about two percent.
+_POINTS = 800
+
+
+@dataclass(frozen=True)
+class SingletonBounds:
+    """What a group may have at least and at most.
+
+    Attributes
+    ----------
+    mean : Interval
+        The expected number of singletons.
+    variance : float
+        The largest variance of their number: by Efron and Stein's inequality it is at most
+        E S + 2 E C₂, as somebody who comes or goes adds a singleton, or joins one to a pair.
+    """
+
+    mean: Interval
+    variance: float
+
+
+def of_singletons(prior: Prior, k: int) -> SingletonBounds:
+    """Give the least and the largest expected number of singletons in a group of `k`.
+
+    Allowed for are rounding and three standard errors of every published number.
+    """
+    if k <= 1:
+        return SingletonBounds(Interval(k, k, level=1.0), 0.0)
+    p = _grid(prior)
+    rows, limits = _constraints(prior, p)
+    others = np.log1p(-np.minimum(p, 1 - 1e-12))
+    alone = np.exp((k - 1) * others)
+    paired = (k - 1) * p * np.exp((k - 2) * others)
+    low, high = (sign * _least(sign * alone, rows, limits) for sign in (1, -1))
+    spread = -_least(-(alone + paired), rows, limits)
+    mean = Interval(k * max(low, 0.0), k * min(high, 1.0), level=1.0)
+    return SingletonBounds(mean, k * max(spread, 0.0))
+
+
+def _least(objective: Floats, rows: Floats, limits: Floats) -> float:
+    from scipy.optimize import linprog
+
+    everybody = np.ones((1, len(objective)))
+    # The second way is slower; it is for the rare case that rounding confuses the first.
+    for method in ("highs", "highs-ipm"):
+        found = linprog(
+            objective, A_ub=rows, b_ub=limits, A_eq=everybody, b_eq=[1.0], method=method
+        )
+        if found.status == 0 and found.fun is not None:
+            return float(found.fun)
+    raise InvalidPriorError("no distribution has these published numbers all together")
+
+
+def _grid(prior: Prior) -> Floats:
+    """Probabilities that a value may have: from next to nothing to the largest that fits."""
+    largest = min(_most(prior.s2, precision.of_s2(prior)) ** 0.5, 1.0)
+    largest = min(largest, _most(prior.s3, precision.of_s3(prior)) ** (1 / 3))
+    even = 1 / prior.n_values
+    largest = min(max(largest, 1.02 * even), 1.0)
+    # All values that are rarer than this have a ten-thousandth of the people between them. Where
+    # values were observed in a sample, there may be more of them, and rarer ones.
+    rare = even if prior.domain == "declared" else min(even, 1 / prior.n_records)
+    smallest = min(rare, largest) * 1e-4
+    return np.unique(np.concatenate([np.geomspace(smallest, largest, _POINTS), [even]]))
+
+
+def _constraints(prior: Prior, p: Floats) -> tuple[Floats, Floats]:
+    """Rows and limits for the share of people who have a value of each probability.
+
+    Written per person rather than per value, with each row scaled to about 1.
+    """
+    rows, limits = [], []
+    if prior.domain == "declared":
+        rows, limits = [1 / (p * prior.n_values)], [1 + ROUNDING]
+    for power, number, precise in (
+        (1, prior.s2, precision.of_s2(prior)),
+        (2, prior.s3, precision.of_s3(prior)),
+    ):
+        scale = _most(number, precise)
+        rows += [p**power / scale, -(p**power) / scale]
+        limits += [1.0, -max(number - precise.most, 0.0) / scale]
+    if prior.n_records >= 5 * prior.n_values:
+        # Below that the entropy of a sample says little about that of the population.
+        allowed = precision.of_entropy(prior).most
+        entropy = precision.unbiased_entropy(prior)
+        rows += [-np.log(p), np.log(p)]
+        limits += [entropy + allowed, -(entropy - allowed)]
+    return np.array(rows), np.array(limits)
+
+
+def _most(number: float, precise: precision.Precision) -> float:
+    return math.fsum((number, precise.most))
+
+
+# S15: with this many people and so few triples, all who are not singletons are pairs.
+LEAST, MOST_TRIPLES = 20, 0.01
+
+
+@dataclass(frozen=True)
+class FromMoments(PredictionSource):
+    """A group in which hardly any three people share a value (S15, U5).
+
+    Parameters
+    ----------
+    s2, s3 : float
+        Chances that two, and three, people share a value.
+    k : int
+        Size of the group.
+    """
+
+    s2: float
+    s3: float
+    k: int
+    words: str = "approximated from the published chances that two or three people share a value"
+
+    @property
+    def pairs(self) -> float:
+        """Expected number of pairs of people who share a value."""
+        return self.k * (self.k - 1) / 2 * self.s2
+
+    @property
+    def triples(self) -> float:
+        """Expected number of triples."""
+        return self.k * (self.k - 1) * (self.k - 2) / 6 * self.s3
+
+    def check(self) -> None:
+        """Refuse where the number of pairs is not enough to know."""
+        if self.k < LEAST or self.triples >= MOST_TRIPLES:
+            raise ApproximationError(
+                f"a group of {self.k:,} with {self.triples:.2g} expected triples: pairs are enough "
+                f"to know from {LEAST} people up, and with fewer than {MOST_TRIPLES:g} triples"
+            )
+
+    def mean(self) -> float:
+        """Expected number of singletons, k(1 − (k−1)s2 + (k−1)(k−2)s3/2).
+
+        The terms of Σ p(1 − p)^(k−1) alternate and fall, so that the truth lies between this and
+        three times the number of triples less.
+        """
+        self.check()
+        return self.k - 2 * self.pairs + 3 * self.triples
+
+    def variance(self) -> float:
+        """Variance of their number: that of twice a Poisson number of pairs."""
+        return 4 * self.pairs
+
+    def law(self) -> law.Law:
+        """Chances of 0, 1, 2, … singletons; total variation distance at most .03."""
+        near = law.approximate(self.k, self.mean(), self.variance(), self.pairs, self.triples)
+        if near is None:
+            raise ApproximationError("the number of pairs is not enough to know")
+        return near
+
+    def all_allowed(self, allowed: Allowed) -> Probability:
+        """Chance that everybody is unique (U5), where it is large enough to be known."""
+        if allowed.K != 1:
+            raise ApproximationError("pairs and triples say nothing about the rest")
+        k, two, three = self.k, self.s2, self.s3
+        falling = k * (k - 1)
+        exponent = (
+            -falling * two / 2 + falling * (k - 2) * three / 3 - falling * (2 * k - 3) * two**2 / 4
+        )
+        if exponent < log(0.1):
+            raise ApproximationError("too small a chance to know from pairs and triples")
+        return Probability(min(exponent, 0.0), "pairs and triples")
+
+    def classes(self, j: int) -> float:
+        """Expected number of classes of one; pairs and triples say too little about others."""
+        if j != 1:
+            raise ApproximationError("pairs and triples say too little about larger classes")
+        return self.mean()
+
 
 METHODS = ("auto", "pairs", "kl", "bounds")
 # Budgets are compared in the table's favour by what floats do to equal numbers.
@@ -182,7 +375,7 @@ def forecast(prior: Prior, group_size: int, *, method: str = "auto") -> Forecast
     """
     one_of(method, "method", METHODS)
     k = whole_number(group_size, "group_size", at_least=1)
-    found = bounds.of_singletons(prior, k)
+    found = of_singletons(prior, k)
     within, variance = found.mean, found.variance
     if method != "auto":
         return Forecast(prior, k, method, _predicted(prior, k, method), within, variance)
@@ -211,7 +404,6 @@ def forecast(prior: Prior, group_size: int, *, method: str = "auto") -> Forecast
 
 def _predicted(prior: Prior, k: int, method: str) -> Prediction | None:
     from anonrisk.predict import Distribution, Prediction, singletons
-    from anonrisk.priors.from_moments import FromMoments
 
     if method == "bounds":
         return None

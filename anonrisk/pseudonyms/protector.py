@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from anonrisk.core.arguments import one_of
 from anonrisk.core.collisions import safe_form
 from anonrisk.core.keys import Key, as_key
-from anonrisk.errors import ArgumentError, NotAllowedError
-from anonrisk.pseudonyms import granting, issuing, verifying
+from anonrisk.core.pseudonyms import canonical
+from anonrisk.errors import ArgumentError, NotAllowedError, StoreError
+from anonrisk.pseudonyms import erasure, issuing, retention, rotation, verifying
 from anonrisk.pseudonyms.anchor import Anchor
 from anonrisk.pseudonyms.arguments import (
     at_least_one,
@@ -21,19 +22,228 @@ from anonrisk.pseudonyms.arguments import (
     right_of,
     volume_of,
 )
-from anonrisk.pseudonyms.rights import StoreSettings
-from anonrisk.pseudonyms.session import Doing, StoreSession, create
+from anonrisk.pseudonyms.audit import AuditTrail
+from anonrisk.pseudonyms.rights import ANY, StoreSettings
+from anonrisk.pseudonyms.session import Doing, StoreSession, create, microseconds_now
 from anonrisk.pseudonyms.store import IdentityStore
-from anonrisk.pseudonyms.upkeep import Upkeep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
     from anonrisk.core.literals import Alphabet
-    from anonrisk.pseudonyms.audit import AuditTrail
+    from anonrisk.pseudonyms.erasure import Erasure
+    from anonrisk.pseudonyms.retention import Expiry
     from anonrisk.pseudonyms.rights import Rights
+    from anonrisk.pseudonyms.rotation import Rotation
     from anonrisk.pseudonyms.verifying import VerifiedStore
+
+
+def grant(session: StoreSession, doing: Doing) -> None:
+    """Allow somebody something; nobody grants themselves anything."""
+    with session.turn() as turn:
+        turn.allow_office(doing, "grant")
+        if doing.person == doing.by:
+            error = NotAllowedError(
+                f"nobody grants themselves anything: somebody else who may grant can allow it to "
+                f"{doing.by!r}"
+            )
+            turn.end(doing, "refused", error)
+        turn.record(doing)
+
+
+def revoke(session: StoreSession, doing: Doing) -> None:
+    """Take back what was granted, but for the last right to grant."""
+    with session.turn() as turn:
+        turn.allow_office(doing, "grant")
+        key = (doing.person, doing.target, doing.scope or None)
+        if key not in turn.keeping.granted:
+            scope = f" for {doing.scope!r}" if doing.scope else ""
+            error = ArgumentError(
+                f"{doing.person!r} may not {doing.target}{scope}: nothing is taken back"
+            )
+            turn.end(doing, "unknown", error)
+        if doing.target == "grant" and len(turn.keeping.granters()) == 1:
+            last = NotAllowedError(
+                f"{doing.person!r} is the last one who may grant; grant it to somebody else first"
+            )
+            turn.end(doing, "refused", last)
+        turn.record(doing)
+
+
+def rights(session: StoreSession, doing: Doing) -> Rights:
+    """Give the table of present rights."""
+    with session.turn() as turn:
+        turn.allow_office(doing, "audit", "grant")
+        turn.record(doing)
+    return turn.keeping.rights(turn.at)
+
+
+def audit(session: StoreSession, doing: Doing) -> AuditTrail:
+    """Give every event that is there, this one too."""
+    with session.turn() as turn:
+        turn.allow_office(doing, "audit")
+        turn.record(doing)
+        rows = turn.tables.events()
+        events = [event for event, _ in turn.keys.chain.read(rows, turn.known.start)]
+    return AuditTrail(tuple(events), turn.known.head)
+
+
+def accept_clock(session: StoreSession, doing: Doing) -> None:
+    """Go on with a clock that is behind the last event."""
+    with session.turn(any_clock=True) as turn:
+        turn.allow_office(doing, "grant")
+        now = microseconds_now()
+        if now >= turn.keeping.at:
+            raise StoreError("the clock is not behind the last event: there is nothing to accept")
+        # Not before it is allowed: who may not accept a clock must not set it back by asking.
+        turn.at = now
+        turn.record(doing)
+
+
+class Upkeep:
+    """The part of `IdentityProtector` that keeps a store in order."""
+
+    _session: StoreSession
+
+    def rotate(
+        self, new_key: Key | bytes, *, by: str, reason: str, leave_unreadable: bool = False
+    ) -> Rotation:
+        """Give the store a new key, and go on with it here.
+
+        From the first moment on only the new key opens the store: other processes that hold the
+        old one are told so. Then every identity is sealed anew, 1,000 in a transaction. Who is
+        interrupted opens the store with the new key and rotates to it again: that goes on.
+
+        Pseudonyms that were issued are revealed as before. New ones are those of the new key:
+        `convert` from a recipient to itself gives the new pseudonym of an old one.
+
+        Parameters
+        ----------
+        new_key : Key or bytes
+            The new key.
+        by : str
+            Who does it; must have been granted ``"rotate"``.
+        reason : str
+            Why; must not be blank.
+        leave_unreadable : bool
+            End the rotation although some identities cannot be opened, because somebody changed
+            them. They stay as they are; after the rotation nothing opens them any more.
+
+        Examples
+        --------
+        >>> from anonrisk.identity import IdentityProtector
+        >>> keeper = IdentityProtector(Key.generate(), "sqlite://", admin="officer")
+        >>> keeper.grant("security", "rotate", by="officer", reason="yearly rotation")
+        >>> keeper.rotate(Key.generate(), by="security", reason="year 2").epoch
+        2
+        """
+        doing = Doing(name_of(by, "by"), "rotate", reason=reason_of(reason))
+        key = as_key(new_key)
+        return rotation.rotate(self._session, key, doing, leave_unreadable=leave_unreadable)
+
+    def erase(
+        self,
+        pseudonym: str | None = None,
+        *,
+        identity: Any = None,
+        scope: str | None = None,
+        by: str,
+        reason: str,
+    ) -> Erasure:
+        """Erase a person: their pseudonyms lead to nobody, and they are issued no other.
+
+        All pseudonyms of the person are erased, of every recipient and every key that the store
+        has had. To find them every identity is opened, and nobody else can write meanwhile.
+
+        Parameters
+        ----------
+        pseudonym : str, optional
+            A pseudonym of the person, with the `scope` that it was issued for.
+        identity : str, int, date or datetime, optional
+            Or the person, without a scope.
+        scope : str, optional
+            The recipient of the pseudonym.
+        by : str
+            Who does it; must have been granted ``"erase"`` for every recipient that the person
+            has a pseudonym of, and for ``"*"`` if the person is given.
+        reason : str
+            Why. It stays in the audit: name nobody there.
+
+        Examples
+        --------
+        >>> from anonrisk.identity import IdentityProtector
+        >>> keeper = IdentityProtector(Key.generate(), "sqlite://", admin="officer")
+        >>> for action in ("issue", "reveal", "erase"):
+        ...     keeper.grant("clerk", action, scope="*", per_day=5, by="officer", reason="job")
+        >>> pseudonym = keeper.issue("Ann", scope="insurer", by="clerk", reason="admitted")
+        >>> keeper.erase(identity="Ann", by="clerk", reason="request 12").pseudonyms
+        1
+        >>> keeper.reveal(pseudonym, scope="insurer", by="clerk", reason="question")
+        Traceback (most recent call last):
+        ...
+        anonrisk.errors.ErasedError: the person behind this pseudonym was erased
+        """
+        if (pseudonym is None) == (identity is None):
+            raise ArgumentError("erase takes a pseudonym with its scope=, or identity=")
+        if (pseudonym is None) != (scope is None):
+            raise ArgumentError("scope= is the recipient of a pseudonym: give both, or identity=")
+        asked = None if pseudonym is None else pseudonym_of(pseudonym)
+        person = None if identity is None else canonical(identity)
+        where = ANY if scope is None else recipient_of(scope)
+        doing = Doing(name_of(by, "by"), "erase", where, reason=reason_of(reason))
+        return erasure.erase(self._session, doing, pseudonym=asked, identity=person)
+
+    def set_retention(
+        self, *, keep_identities: int | None, keep_audit: int | None, by: str, reason: str
+    ) -> None:
+        """Settle after how many days identities and events expire, from now on.
+
+        Parameters
+        ----------
+        keep_identities : int or None
+            Days since a pseudonym was last issued; None: for ever.
+        keep_audit : int or None
+            Days since an event; None: for ever.
+        by : str
+            Who settles it; must have been granted ``"grant"``.
+        reason : str
+            Why; must not be blank.
+        """
+        days = {
+            "keep_identities": at_least_one(keep_identities, "keep_identities"),
+            "keep_audit": at_least_one(keep_audit, "keep_audit"),
+        }
+        doing = Doing(name_of(by, "by"), "set_retention", reason=reason_of(reason))
+        retention.set_retention(self._session, doing, days)
+
+    def expire(self, *, by: str, reason: str) -> Expiry:
+        """Erase identities and prune events that are older than they are kept.
+
+        Nothing happens by itself: call it every night. Identities are erased whose pseudonym was
+        last issued more days ago than `keep_identities`; they may be issued one again. To find
+        them every identity is opened, and nobody else can write meanwhile.
+
+        Parameters
+        ----------
+        by : str
+            Who does it; must have been granted ``"erase"`` for ``"*"``. What expires does not
+            count against the volume of the right.
+        reason : str
+            Why; must not be blank.
+
+        Examples
+        --------
+        >>> from anonrisk.identity import IdentityProtector
+        >>> keeper = IdentityProtector(
+        ...     Key.generate(), "sqlite://", admin="officer", keep_identities=365, keep_audit=730
+        ... )
+        >>> keeper.grant("job", "erase", scope="*", per_day=1, by="officer", reason="nightly")
+        >>> keeper.expire(by="job", reason="nightly").identities
+        0
+        """
+        doing = Doing(name_of(by, "by"), "expire", ANY, reason=reason_of(reason))
+        return retention.expire(self._session, doing)
 
 
 class IdentityProtector(Upkeep):
@@ -301,7 +511,7 @@ class IdentityProtector(Upkeep):
             per_day=volume_of(per_day, word),
             reason=reason_of(reason),
         )
-        granting.grant(self._session, doing)
+        grant(self._session, doing)
 
     def revoke(
         self, person: str, action: str, *, scope: str | None = None, by: str, reason: str
@@ -321,7 +531,7 @@ class IdentityProtector(Upkeep):
         word, recipient = right_of(action, scope)
         who, whom, why = name_of(by, "by"), name_of(person, "person"), reason_of(reason)
         doing = Doing(who, "revoke", recipient, target=word, person=whom, reason=why)
-        granting.revoke(self._session, doing)
+        revoke(self._session, doing)
 
     def rights(self, *, by: str) -> Rights:
         """Give all present rights, each with what is left of it now.
@@ -331,7 +541,7 @@ class IdentityProtector(Upkeep):
         by : str
             Who asks; must have been granted ``"audit"`` or ``"grant"``.
         """
-        return granting.rights(self._session, Doing(name_of(by, "by"), "rights"))
+        return rights(self._session, Doing(name_of(by, "by"), "rights"))
 
     # ---- the audit --------------------------------------------------------------------------
 
@@ -348,7 +558,7 @@ class IdentityProtector(Upkeep):
         by : str
             Who asks; must have been granted ``"audit"``.
         """
-        return granting.audit(self._session, Doing(name_of(by, "by"), "audit"))
+        return audit(self._session, Doing(name_of(by, "by"), "audit"))
 
     def verify(self, *, head: str | None = None, by: str) -> VerifiedStore:
         """Read everything; raise where anything is not as it was written.
@@ -380,4 +590,4 @@ class IdentityProtector(Upkeep):
             Why; must not be blank.
         """
         doing = Doing(name_of(by, "by"), "accept_clock", reason=reason_of(reason))
-        granting.accept_clock(self._session, doing)
+        accept_clock(self._session, doing)

@@ -13,7 +13,7 @@ from anonrisk.recode.recoding import Recoding
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Integers
-    from anonrisk.counts.domain import Domain
+    from anonrisk.counts.tally import Domain
 
 PARTS = ("day", "week", "month", "quarter", "half", "year", "decade")
 

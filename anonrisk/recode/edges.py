@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.arrays import Floats, Integers
-    from anonrisk.counts.domain import Domain
+    from anonrisk.counts.tally import Domain
 
 # The cells of a grid among which the least cost is looked for.
 _CELLS = 256

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.hierarchy import Hierarchy
-    from anonrisk.counts.domain import Domain
+    from anonrisk.counts.tally import Domain
 
 
 @dataclass(frozen=True)

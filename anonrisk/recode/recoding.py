@@ -12,7 +12,7 @@ from anonrisk.recode.labels import MARKER
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Booleans, Integers
-    from anonrisk.counts.domain import Domain
+    from anonrisk.counts.tally import Domain
 
 
 class Recoding(ABC):

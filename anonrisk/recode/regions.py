@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from anonrisk.core.render import count_of
-from anonrisk.counts.domain import DATES, NUMBERS
+from anonrisk.counts.tally import DATES, NUMBERS
 from anonrisk.errors import PlanError
 from anonrisk.recode import labels as text
 from anonrisk.recode.kinds import from_dict
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import Name
     from anonrisk.core.hierarchy import Hierarchy
-    from anonrisk.counts.domain import Domain
+    from anonrisk.counts.tally import Domain
 
 
 # Kinds of values that have one text on every engine, by which a value can be told.

@@ -12,7 +12,7 @@ from anonrisk.recode.recoding import Recoding, numbered
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Integers
-    from anonrisk.counts.domain import Domain
+    from anonrisk.counts.tally import Domain
 
 # ZIP codes in full, and the areas of their first three digits.
 ZIP, AREA = re.compile("[0-9]{5}(-[0-9]{4})?"), re.compile("[0-9]{3}")

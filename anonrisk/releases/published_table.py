@@ -29,7 +29,7 @@ class PublishedTable(Document):
         What its check found, as `Verdict.to_dict` gives it.
     content_digest : str or None
         Of a table that is no file: a keyed digest of its rows; see
-        `anonrisk.releases.content_digest`.
+        `anonrisk.releases.contents`.
     """
 
     name: str

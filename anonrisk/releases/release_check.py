@@ -20,7 +20,7 @@ from anonrisk.policy.wanted import wanted_by
 from anonrisk.releases import approvals as approving
 from anonrisk.releases import waivers as waiving
 from anonrisk.releases.compare import compare_all
-from anonrisk.releases.comparisons import Comparisons, EarlierComparison
+from anonrisk.releases.comparison import Comparisons, EarlierComparison
 from anonrisk.releases.contents import Contents, contents_of
 from anonrisk.releases.difference import of_one_table
 from anonrisk.releases.links import linked

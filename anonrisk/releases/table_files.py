@@ -17,7 +17,7 @@ from anonrisk.policy import fields
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anonrisk.counts.stored import Stored
+    from anonrisk.counts.schema import Stored
     from anonrisk.engines.reading.files import Part, Wanted
 
 KEYS = ("files", "format", "sep", "encoding", "na", "dtypes")

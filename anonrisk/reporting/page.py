@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -21,6 +22,46 @@ if TYPE_CHECKING:
 
     from anonrisk.api.assessment import Assessment
     from anonrisk.policy.verdict import Verdict
+
+
+# Of the picture of group sizes, in its own units: narrow enough to be read on a phone.
+WIDTH, HEIGHT = 360, 200
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 12, 12, 36
+
+
+def curve(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Give the points of expected shares by group size (logarithmic), their band and the axes."""
+    sizes = [math.log10(row["size"]) for row in rows]
+    first, last = min(sizes), max(sizes)
+
+    def x(size: float) -> float:
+        part = 0.5 if last == first else (size - first) / (last - first)
+        return round(_LEFT + part * (WIDTH - _LEFT - _RIGHT), 1)
+
+    def y(share: float) -> float:
+        return round(_TOP + (1 - share) * (HEIGHT - _TOP - _BOTTOM), 1)
+
+    points = [(x(size), y(row["share"])) for size, row in zip(sizes, rows, strict=True)]
+    upper = [(x(size), y(row["high"])) for size, row in zip(sizes, rows, strict=True)]
+    lower = [(x(size), y(row["low"])) for size, row in zip(sizes, rows, strict=True)]
+    marks = [0, *({len(rows) // 2} if len(rows) > 3 else ()), len(rows) - 1]
+    return {
+        "width": WIDTH,
+        "height": HEIGHT,
+        "left": _LEFT,
+        "right": WIDTH - _RIGHT,
+        "bottom": HEIGHT - _BOTTOM,
+        "points": points,
+        "line": _path(points),
+        "band": _path([*upper, *reversed(lower)]),
+        "across": [(y(share), f"{share:.0%}") for share in (0.0, 0.5, 1.0)],
+        "along": [(x(sizes[i]), rows[i]["size_text"]) for i in dict.fromkeys(marks)],
+    }
+
+
+def _path(points: list[tuple[float, float]]) -> str:
+    return " ".join(f"{x},{y}" for x, y in points)
+
 
 # Not a path: the package may be an archive, as a cluster is sent it.
 TEMPLATES = resources.files(__package__) / "templates"
@@ -221,8 +262,6 @@ def refused(message: str, title: str | None = None) -> Report:
 
 
 def _rendered(summary: dict[str, Any]) -> str:
-    from anonrisk.reporting.pictures import curve
-
     page: str = template("page.html").render(report=summary, curve=curve)
     # Names are escaped in the summary; nothing that was overlooked reaches whoever reads.
     return escaped(page, but="\n").lstrip()

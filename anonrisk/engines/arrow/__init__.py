@@ -18,8 +18,7 @@ import pandas as pd
 
 from anonrisk.counts.change import LabelsAsColumns, LeaveOut, MinimalUniques
 from anonrisk.counts.question import Question, WholePersons
-from anonrisk.counts.schema import Schema
-from anonrisk.counts.stored import Stored
+from anonrisk.counts.schema import Schema, Stored
 from anonrisk.engines.arrow import cells
 from anonrisk.engines.arrow.kinds import table_of
 from anonrisk.engines.held import HeldTable

@@ -11,7 +11,7 @@ from anonrisk.core import radix
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.question import Group, Question
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy.codes import Codes
+from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.numpy.wildcard import MatchedKeys
 from anonrisk.engines.renumber import closed_up
 

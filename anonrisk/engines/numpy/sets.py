@@ -9,7 +9,6 @@ import numpy as np
 from anonrisk.core import radix
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy.codes import Codes
 from anonrisk.engines.numpy.count import (
     counts_of,
     distinct_pairs,
@@ -17,6 +16,7 @@ from anonrisk.engines.numpy.count import (
     histogram_of_persons,
     is_dense,
 )
+from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import UnsupportedColumnError
 

@@ -10,8 +10,8 @@ import numpy as np
 from anonrisk.core.interrupt import interruptible
 from anonrisk.core.progress import tell
 from anonrisk.core.render import count_of
+from anonrisk.counts.change import Totals
 from anonrisk.counts.counter import DECIDED, number_of_sets
-from anonrisk.counts.minimal_uniques import Totals
 from anonrisk.measures.suda import exponent, weights
 
 if TYPE_CHECKING:

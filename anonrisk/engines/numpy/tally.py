@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core import radix
-from anonrisk.counts.domain import Domain
-from anonrisk.counts.tally import Tally
+from anonrisk.counts.tally import Domain, Tally
 from anonrisk.engines.numpy.count import is_dense, tally_keys
 from anonrisk.engines.renumber import closed_up
 
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.engines.numpy.codes import Codes
-    from anonrisk.engines.numpy.table import CodedTable
+    from anonrisk.engines.numpy.table import CodedTable, Codes
 
     Integers = NDArray[np.int64]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.engines.numpy.codes import Codes
+    from anonrisk.engines.numpy.table import Codes
 
     Integers = NDArray[np.int64]
 
@@ -73,7 +73,7 @@ def matched_sizes(columns: Sequence[Codes], counts: Integers) -> Integers:
 
     Examples
     --------
-    >>> from anonrisk.engines.numpy.codes import Codes
+    >>> from anonrisk.engines.numpy.table import Codes
     >>> zip_code = Codes(np.array([0, 0, 1, 1]), 2)
     >>> age = Codes(np.array([0, 2, 1, 0]), 3, n_missing=1)
     >>> matched_sizes([zip_code, age], np.array([5, 1, 3, 2])).tolist()

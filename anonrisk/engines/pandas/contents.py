@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.engines.numpy.codes import Codes
+    from anonrisk.engines.numpy.table import Codes
 
     Values = NDArray[Any]
     Integers = NDArray[np.int64]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines.numpy.codes import Codes
+from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.pandas import objects
 from anonrisk.errors import AnonRiskError, UnsupportedColumnError
 

@@ -2,19 +2,187 @@
 
 from __future__ import annotations
 
+import json
+from array import array
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines.pandas import read_text
-from anonrisk.engines.reading import files, parquet_files
-from anonrisk.errors import ArgumentError
+from anonrisk.engines.reading import csv_cells, csv_text, files, parquet_files, text_files
+from anonrisk.errors import ArgumentError, UnreadableTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeAlias
 
     from anonrisk.engines.reading.files import Part, TextFormat, Wanted
+
+    Columns: TypeAlias = list[tuple[str, Any]]
+    Progress: TypeAlias = Callable[[int], None]
+
+# Cells of a CSV file are text unless the caller says otherwise: 01234 keeps its zero, 250.10 and
+# 250.1 are two diagnoses, NA is a country.
+
+# Whole numbers above this are not all floats.
+_EXACT = 2**53
+
+
+class _Codes(dict[str, int]):
+    """A number for each different text, in the order they come; missing ones have -1."""
+
+    def __init__(self, na: Sequence[str]) -> None:
+        """Begin with the texts that mean missing."""
+        super().__init__(dict.fromkeys(("", *na), -1))
+        self.values_seen: list[str] = []
+        self.codes = array("q")
+
+    def __missing__(self, text: str) -> int:
+        self[text] = code = len(self.values_seen)
+        self.values_seen.append(text)
+        return code
+
+
+def csv(
+    parts: Sequence[Part], wanted: Wanted, text: TextFormat, progress: Progress
+) -> tuple[Columns, int]:
+    """Read CSV files; every row must have as many cells as the header."""
+    header: list[str] = []
+    read: dict[str, _Codes] = {}
+    n_rows = 0
+    for block in csv_text.blocks(parts, wanted, text):
+        if not header:
+            header = block.header
+            read = {name: _Codes(text.na if name in header else ()) for name in block.chosen}
+        with files.readable(block.part, "CSV"):
+            for name, found in block.cells.items():
+                read[name].codes.extend(map(read[name].__getitem__, found))
+            for key in block.part.partitions.keys() & read.keys():
+                code = read[key][block.part.partitions[key] or ""]
+                read[key].codes.extend([code] * block.n_rows)
+        n_rows += block.n_rows
+        progress(n_rows)
+    made = {
+        # What is measured on a scale, as a weight, need not be told apart by its last digits.
+        name: _typed_cells(
+            name, codes, csv_cells.kind_of(name, wanted, text), exact=name not in wanted.numbers
+        )
+        for name, codes in read.items()
+    }
+    return [(name, made.get(name)) for name in [*header, *parts[0].partitions]], n_rows
+
+
+def json_lines(
+    parts: Sequence[Part], wanted: Wanted, text: TextFormat, progress: Progress
+) -> tuple[Columns, int]:
+    """Read files of one JSON object a line; a key that a line lacks is a missing value."""
+    missing = {"", *text.na} if text.na else set()
+    names: dict[str, None] = {}
+    columns: dict[str, list[Any]] = {}
+    n_rows = 0
+
+    def put(name: str, cell: Any) -> None:
+        # What an object holds is published by name too, whoever asks for it.
+        nested = isinstance(cell, (dict, list))
+        if wanted.columns is None or name in wanted.columns or nested or name in columns:
+            cells = columns.setdefault(name, [])
+            cells.extend([None] * (n_rows - len(cells)))
+            cells.append(None if isinstance(cell, str) and cell in missing else cell)
+
+    for part in parts:
+        with files.readable(part, "JSON lines"), text_files.opened(part, text.encoding) as file:
+            for row in _objects(part, file):
+                names.update(dict.fromkeys(row))
+                for name, cell in row.items():
+                    put(name, cell)
+                n_rows += 1
+                if n_rows % csv_text.BLOCK == 0:
+                    progress(n_rows)
+    files.check_names(wanted, {}, names)
+    for cells in columns.values():
+        cells.extend([None] * (n_rows - len(cells)))
+    made = {name: _of_objects(cells) for name, cells in columns.items()}
+    return [(name, made.get(name)) for name in names], n_rows
+
+
+# ---- CSV ------------------------------------------------------------------------------------
+
+
+def _typed_cells(name: str, read: _Codes, kind: str, *, exact: bool) -> Any:
+    codes = np.frombuffer(read.codes, dtype=np.int64) if read.codes else np.empty(0, np.int64)
+    if kind == "text":
+        categories = pd.Index(read.values_seen, dtype=object)
+        return pd.Categorical.from_codes(codes.astype(np.int32), categories=categories)
+    of = csv_cells.number if kind == "number" else csv_cells.day
+    values: Any = [of(text) for text in read.values_seen]
+    bad = {i for i, cell in enumerate(values) if cell is None}
+    if bad:
+        raise files.not_all(name, kind, int(np.isin(codes, list(bad)).sum()))
+    missing = codes < 0
+    if kind == "date":
+        days = np.array([*values, "NaT"], dtype="datetime64[s]")
+        return pd.array(days[codes])
+    whole = all(isinstance(cell, int) for cell in values)
+    if whole:
+        return pd.arrays.IntegerArray(np.array([*values, 0], dtype=np.int64)[codes], missing)
+    if exact:
+        lost = [i for i, text in enumerate(read.values_seen) if not csv_cells.is_float(text)]
+        if lost:
+            raise files.not_exact(name, int(np.isin(codes, lost).sum()))
+    return pd.arrays.FloatingArray(np.array([*values, 0], dtype=np.float64)[codes], missing)
+
+
+# ---- JSON lines -----------------------------------------------------------------------------
+
+
+def _objects(part: Part, file: Any) -> Iterator[dict[str, Any]]:
+    """Give the object of each line, with the columns that the folders stand for."""
+    for number, line in enumerate(file, 1):
+        # JSON knows no other white space.
+        if line.strip(" \t\r\n"):
+            found = _object(part, line, number)
+            for key in part.partitions:
+                if key in found:
+                    raise files.in_folders_too(key)
+            yield {**found, **part.partitions}
+
+
+def _object(part: Part, line: str, number: int) -> dict[str, Any]:
+    try:
+        found = json.loads(line, object_pairs_hook=_pairs, parse_constant=_constant)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        hint = ""
+        if number == 1 and line.lstrip().startswith("["):
+            hint = "; it seems to be one JSON array: write one object a line"
+        raise UnreadableTableError(
+            f"line {number:,} of {part.shown} is not one JSON object with each key once{hint}"
+        )
+    return found
+
+
+def _constant(name: str) -> float | None:
+    """Read what is no JSON but often written: infinity is a value, NaN is a missing one."""
+    return None if name == "NaN" else float(name)
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def _of_objects(cells: list[Any]) -> pd.Series[Any]:
+    """Make a column; 1 and 1.0 are one number in JSON, and true is none."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds == {int} and all(-(2**63) <= cell < 2**63 for cell in cells if cell is not None):
+        return pd.Series(cells, dtype="Int64")
+    exact = all(abs(cell) <= _EXACT for cell in cells if type(cell) is int)
+    if kinds and kinds <= {int, float} and exact:
+        return pd.Series(cells, dtype="Float64")
+    return pd.Series(cells, dtype=object)
 
 
 def read(
@@ -37,7 +205,7 @@ def read(
         raise ArgumentError("--dtypes is for CSV: other files say themselves what their cells are")
     if kind in files.TYPED:
         return _typed(parts, wanted, kind, progress)
-    reading = read_text.csv if kind == "csv" else read_text.json_lines
+    reading = csv if kind == "csv" else json_lines
     columns, n_rows = reading(parts, wanted, text, progress)
     named = {i: _unread(n_rows) if cells is None else cells for i, (_, cells) in enumerate(columns)}
     frame = pd.DataFrame(named, index=pd.RangeIndex(n_rows))

@@ -8,14 +8,12 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.core import radix
-from anonrisk.counts.change import RecodeByRegion
-from anonrisk.counts.unseen import UnseenCounts
+from anonrisk.counts.change import RecodeByRegion, UnseenCounts
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.pandas.numbers import as_decimal, bounds, places_of, type_decides
-from anonrisk.engines.pandas.table import PandasTable
-from anonrisk.engines.pandas.values import plain
+from anonrisk.engines.pandas.table import PandasTable, plain
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 from anonrisk.recode import Bins, Keep, Star, TopBottom

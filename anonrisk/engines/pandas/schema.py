@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.stored import Stored
+    from anonrisk.counts.schema import Stored
 
 
 @guarded

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts.domain import DATES, MICROSECONDS, NUMBERS
+from anonrisk.counts.tally import DATES, MICROSECONDS, NUMBERS
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.microaggregate import means, means_of_several, too_large
 from anonrisk.engines.numpy.tally import coded_rows, tally
 from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.pandas.numbers import in_type, moved_whole, type_decides, without_categories
 from anonrisk.engines.pandas.recode import as_floats, kind_of, replaced
-from anonrisk.engines.pandas.table import PandasTable
-from anonrisk.engines.pandas.values import is_arrow_date
+from anonrisk.engines.pandas.table import PandasTable, is_arrow_date
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import RolesLostError
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.change import Noise
-    from anonrisk.counts.domain import Domain
+    from anonrisk.counts.tally import Domain
 
 _ATTRS_KEY = "anonrisk_perturbed"
 COLUMNS_KEY = "anonrisk_perturbed_among"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.counts.minimal_uniques import Totals
+    from anonrisk.counts.change import Totals
     from anonrisk.engines.pandas.sets import PandasSets
 
 

@@ -11,8 +11,8 @@ from anonrisk.core import radix
 from anonrisk.counts.change import CellSuppression, ChosenCells
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy import profile
-from anonrisk.engines.numpy.codes import Codes
 from anonrisk.engines.numpy.count import Encoded, sizes_of
+from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.pandas.numbers import without_categories
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.domain import Domain
     from anonrisk.counts.question import Question, Score, Sensitive
+    from anonrisk.counts.tally import Domain
 
 
 def records(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
+from decimal import Decimal
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.engines import refusals
-from anonrisk.engines.pandas import objects, values
+from anonrisk.engines.pandas import objects
 from anonrisk.engines.pandas.encode import column_of, encode
 
 if TYPE_CHECKING:
@@ -19,9 +21,84 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.engines.numpy.codes import Codes
+    from anonrisk.engines.numpy.table import Codes
 
     Integers = NDArray[np.int64]
+
+
+def plain(values: pd.Series[Any]) -> tuple[str, NDArray[Any]]:  # noqa: PLR0911
+    """Turn known values into a plain array, and say what they are."""
+    dtype: Any = values.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        values = pd.Series(dtype.categories.to_numpy(dtype=object)[values.cat.codes.to_numpy()])
+        values = values.infer_objects()
+        dtype = values.dtype
+    kind = getattr(dtype, "kind", "O")
+    if is_arrow_date(dtype):
+        return _of_objects(values.to_numpy(dtype=object))
+    if isinstance(dtype, pd.DatetimeTZDtype) or kind == "M":
+        return "timestamp", _microseconds(values)
+    if isinstance(dtype, pd.StringDtype):
+        return "text", _texts(values.to_numpy(dtype=object))
+    if kind in "iu":
+        array = values.to_numpy()
+        if kind == "u" and len(array) and int(array.max()) >= 2**63:
+            return "number", array.astype(np.float64)
+        return "whole", array.astype(np.int64)
+    if kind == "f":
+        return _numbers(values.to_numpy(dtype=np.float64, na_value=np.nan))
+    if kind == "b":
+        return "boolean", _truths(values)
+    return _of_objects(values.to_numpy(dtype=object))
+
+
+def is_arrow_date(dtype: Any) -> bool:
+    """Tell whether a type is one of days of Arrow, which pandas takes for one of instants."""
+    return isinstance(dtype, pd.ArrowDtype) and str(dtype).startswith("date")
+
+
+def _of_objects(cells: NDArray[Any]) -> tuple[str, NDArray[Any]]:  # noqa: PLR0911
+    first = next(iter(cells), "")
+    if isinstance(first, str):
+        return "text", _texts(cells)
+    if isinstance(first, (bool, np.bool_)):
+        return "boolean", _truths(cells)
+    if isinstance(first, (int, np.integer)):
+        inside = all(-(2**63) <= int(cell) < 2**63 for cell in cells)
+        return ("whole", cells.astype(np.int64)) if inside else _numbers(cells.astype(np.float64))
+    if isinstance(first, (float, np.floating, Decimal)):
+        return _numbers(cells.astype(np.float64))
+    if isinstance(first, dt.datetime):
+        return "timestamp", _microseconds(pd.Series(pd.to_datetime(cells, utc=True)))
+    if isinstance(first, dt.date):
+        return "date", cells.astype("datetime64[D]").astype(np.int64)
+    return "other", np.arange(len(cells))
+
+
+def _texts(cells: NDArray[Any]) -> NDArray[Any]:
+    """Write a text that is more than one: what raises does so here, where no cell gets out."""
+    for cell in cells:
+        if type(cell) is not str:
+            str(cell)
+    return cells
+
+
+def _numbers(array: NDArray[np.float64]) -> tuple[str, NDArray[Any]]:
+    """Take whole numbers for what they are: pandas makes them floats where one is missing."""
+    if np.all(np.abs(array) < 2**53) and np.all(array == np.floor(array)):
+        return "whole", array.astype(np.int64)
+    # 0.0 and -0.0 are one value.
+    return "number", array + 0.0
+
+
+def _truths(values: Any) -> NDArray[Any]:
+    return np.array(["true" if value else "false" for value in values], dtype=object)
+
+
+def _microseconds(values: pd.Series[Any]) -> NDArray[np.int64]:
+    if getattr(values.dt, "tz", None) is not None:
+        values = values.dt.tz_convert("UTC").dt.tz_localize(None)
+    return values.to_numpy(dtype="datetime64[us]").astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +128,7 @@ class PandasTable:
 
     def plain(self, column: Name, rows: Integers) -> tuple[str, NDArray[Any]]:
         """Give known cells as a plain array, and what they are."""
-        return values.plain(self._some(column, rows))
+        return plain(self._some(column, rows))
 
     def _some(self, column: Name, rows: Integers) -> pd.Series[Any]:
         return objects.without_views(column_of(self.frame, column)).iloc[rows]

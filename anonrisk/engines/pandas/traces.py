@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name
     from anonrisk.counts.traces import TraceQuestion
-    from anonrisk.engines.numpy.codes import Codes
+    from anonrisk.engines.numpy.table import Codes
 
     Integers = NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts.stored import Stored
+from anonrisk.counts.schema import Stored
 from anonrisk.engines.reading.parquet_files import OURS
 
 

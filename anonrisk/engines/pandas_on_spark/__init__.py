@@ -11,8 +11,8 @@ import pandas as pd
 
 from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
+from anonrisk.counts.change import Totals
 from anonrisk.counts.contents import CellContents, SomeTexts
-from anonrisk.counts.minimal_uniques import Totals
 from anonrisk.counts.question import Asks, ManySets
 from anonrisk.engines.pandas.labels import level_names
 from anonrisk.engines.refused import CATEGORICAL

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.counts import bounds
-from anonrisk.counts.domain import typed
+from anonrisk.counts.tally import typed
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.tally import tally as tally_of_rows
 from anonrisk.engines.pandas.table import PandasTable

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from anonrisk.counts.stored import Stored
+    from anonrisk.counts.schema import Stored
     from anonrisk.engines.reading.files import Part
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts import bounds
 from anonrisk.counts.class_sizes import ClassCounts
-from anonrisk.counts.linked import LinkedCounts
+from anonrisk.counts.question import LinkedCounts
 from anonrisk.engines import refusals
 from anonrisk.engines.spark import count
 from anonrisk.engines.spark.guard import guarded

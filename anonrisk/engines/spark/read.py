@@ -2,24 +2,225 @@
 
 from __future__ import annotations
 
+import json
+import re
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from anonrisk.core.column_roles import Roles
 from anonrisk.engines.reading import files
-from anonrisk.engines.spark import charsets, declared, lines, read_csv, read_json
+from anonrisk.engines.spark import charsets, lines, read_csv, read_json, roles
 from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.typed import typed
+from anonrisk.engines.spark.project import Projection
 from anonrisk.errors import ArgumentError, UnreadableTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from anonrisk.engines.reading.files import Part, TextFormat, Wanted
+
+
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z"
+_WHOLE = r"^[+-]?[0-9]{1,18}\z"
+# Numbers of up to 15 digits are kept apart by floats, but for the smallest ones.
+_DIGITS, _SMALLEST = 15, 2.3e-308
+
+
+def typed(
+    frame: DataFrame, wanted: Wanted, text: TextFormat, n_inside: int, *, csv: bool
+) -> DataFrame:
+    """Make texts that mean missing so, and numbers of what the caller takes for numbers.
+
+    Only the first `n_inside` columns are in the files; the others are folders.
+    """
+    projection = Projection.of(frame)
+    f = projection.functions
+    markers = ["", *text.na] if csv or text.na else []
+    kinds = dict.fromkeys(wanted.numbers, "number") if csv else {}
+    kinds.update(text.dtypes)
+    cells: list[Column] = []
+    for position, field in enumerate(projection.fields):
+        column = f.col(f"c{position}")
+        if markers and field.dataType.typeName() == "string":
+            missing = markers if position < n_inside else [""]
+            column = f.when(~column.isin(missing), column)
+        cells.append(column)
+    names = projection.names
+    # Of several columns with one name none can be asked for.
+    columns = dict(zip(names, cells, strict=True))
+    wrong = {name: kind for name, kind in kinds.items() if kind != "text" and name in columns}
+    whole = _check(projection, columns, wrong, scales=wanted.numbers)
+    for name, kind in wrong.items():
+        if kind == "date":
+            columns[name] = f.to_date(columns[name], "yyyy-MM-dd")
+        else:
+            columns[name] = columns[name].cast("bigint" if whole[name] else "double")
+    pairs = zip(names, cells, strict=True)
+    changed = [columns[name] if name in wrong else cell for name, cell in pairs]
+    return projection.table.select(*changed).toDF(*names)
+
+
+def _check(
+    projection: Projection,
+    columns: Mapping[str, Column],
+    kinds: Mapping[str, str],
+    scales: Collection[str],
+) -> dict[str, bool]:
+    """Refuse cells that are not what they should be, in one pass; tell which are all whole.
+
+    What is measured on a scale, as a weight, need not be told apart by its last digits.
+    """
+    if not kinds:
+        return {}
+    f = projection.functions
+    sums: list[Any] = []
+    for name, kind in kinds.items():
+        column = columns[name]
+        if kind == "date":
+            fits = f.try_to_timestamp(column, f.lit("yyyy-MM-dd")).isNotNull()
+            exact = f.lit(True)  # noqa: FBT003
+        else:
+            fits = column.rlike(_NUMBER)
+            exact = _is_float(f, f.when(fits, column))
+        sums += [
+            f.count(f.when(column.isNotNull() & ~test, f.lit(1)))
+            for test in (fits, column.rlike(_WHOLE), exact)
+        ]
+    named = [one.alias(f"s{i}") for i, one in enumerate(sums)]
+    found = list(projection.table.agg(*named).collect()[0])
+    whole = {}
+    for i, (name, kind) in enumerate(kinds.items()):
+        others, broken, lost = found[3 * i : 3 * i + 3]
+        if others:
+            raise files.not_all(name, kind, others)
+        if kind == "number" and broken and lost and name not in scales:
+            raise files.not_exact(name, lost)
+        whole[name] = not broken
+    return whole
+
+
+def _is_float(f: Any, text: Column) -> Column:
+    """Tell whether a float keeps a number apart from all others, as the reader of files does."""
+    number = text.cast("double")
+    digits, kept = (
+        f.regexp_replace(f.regexp_replace(one, "[eE].*|[^0-9a-zA-Z]", ""), "^0+|0+$", "")
+        for one in (text, number.cast("string"))
+    )
+    usual = (f.abs(number) >= _SMALLEST) & (f.abs(number) < float("inf"))
+    exact: Column = (digits == kept) | ((f.length(digits) <= _DIGITS) & usual)
+    return exact
+
+
+_ROLES, _MARKS = "anonrisk", "anonrisk_perturbed"
+# Each costs a look at the end of one file.
+_MOST = 500
+# Spark calls the files of one writing alike, but for their number.
+_WRITTEN = re.compile(
+    r"part-[0-9]+-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})[^/]*\Z", re.IGNORECASE
+)
+
+
+def refuse_different(
+    spark: SparkSession, frame: DataFrame, names: Sequence[str], options: Mapping[str, str]
+) -> None:
+    """Refuse a table of which one file says less of its columns than another.
+
+    Spark takes the word of one of them, and would publish what another calls a name.
+    """
+    writings = {_writing(name): name for name in names}
+    if len(writings) < 2:
+        return
+    plain = {**options, "mergeSchema": "false", "recursiveFileLookup": "true"}
+    reader = spark.read.format("parquet").options(**plain)
+    looked_at = list(writings.values())[:_MOST]
+    said = {_said(reader.load(_exact(name)).schema) for name in looked_at}
+    if len(said) > 1:
+        raise UnreadableTableError(
+            f"the {len(names):,} files of this table declare different roles, or different columns "
+            "that were changed at random; declare the roles of the whole table, or check the files "
+            "one by one"
+        )
+    if len(writings) > _MOST and (said | {_said(frame.schema)}) != {_said(None)}:
+        raise UnreadableTableError(
+            f"the table was written in {len(writings):,} times, more than the {_MOST} of which can "
+            "be told whether they declare the same roles; write it anew, or without roles"
+        )
+
+
+def on_this_machine(names: Sequence[str]) -> list[str]:
+    """List the paths of those files that Spark does not read from elsewhere."""
+    return [unquote(name.removeprefix("file:")) for name in names if name.startswith("file:")]
+
+
+def of_pandas(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Take over the roles that pandas wrote into files of this machine, which Spark overlooks.
+
+    Of files elsewhere nobody but Spark sees anything.
+    """
+    local = on_this_machine(names)
+    found = {_attrs(name) for name in local[:_MOST]}
+    if found <= {_attrs(None)} or _said(frame.schema) != _said(None):
+        return frame
+    (attrs,) = found if len(found) == 1 else (None,)
+    stored = {} if attrs is None else json.loads(attrs)
+    if _ROLES not in stored or _MARKS in stored or len(local) > _MOST:
+        raise UnreadableTableError(
+            f"the {len(names):,} files of this table declare different roles, or columns that were "
+            "changed at random; declare the roles of the whole table, or check the files one by one"
+        )
+    return roles.write(frame, Roles.from_dict(stored[_ROLES]))
+
+
+def _attrs(name: str | None) -> str:
+    """Write down what pandas keeps of ours at the end of a file; nothing if it cannot be read."""
+    try:
+        from pyarrow import parquet
+
+        metadata = {} if name is None else parquet.read_schema(name).metadata or {}
+        attrs = json.loads(metadata.get(b"PANDAS_ATTRS", b"{}"))
+    except (ImportError, OSError, ValueError):
+        attrs = {}
+    ours = {key: attrs[key] for key in (_ROLES, _MARKS) if attrs.get(key)}
+    return json.dumps(ours, sort_keys=True)
+
+
+def _writing(name: str) -> str:
+    """Say of which writing a file is: those of one have the same columns and roles."""
+    found = _WRITTEN.search(name)
+    return name if found is None else found[1]
+
+
+def _exact(name: str) -> str:
+    """Write the path of one file so that no letter of it is taken for a pattern."""
+    return re.sub(r"([\\*?\[\]{}])", r"\\\1", unquote(name))
+
+
+def _said(schema: Any) -> str:
+    """Write down roles and marks so that equal ones look equal, whichever columns carry them."""
+    fields = [] if schema is None else schema.fields
+    stated = {_in_order(told) for one in fields if (told := one.metadata.get(_ROLES))}
+    marks = {one.name: told for one in fields if (told := one.metadata.get(_MARKS))}
+    return json.dumps([sorted(stated), marks], sort_keys=True)
+
+
+def _in_order(told: str) -> str:
+    try:
+        stored = json.loads(told)
+    except ValueError:
+        return told
+    return json.dumps(
+        {
+            key: sorted(value, key=json.dumps) if isinstance(value, list) else value
+            for key, value in dict(stored).items()
+        },
+        sort_keys=True,
+    )
+
 
 FORMATS = ("parquet", "delta", "csv", "json", "orc", "table")
 # Sources that are files which Spark itself lists and reads, and those of them that are text.
@@ -116,8 +317,8 @@ def read(
             names = _listed(spark, paths, every)
             _refuse_in_folders(spark, paths, every, format, _folders(paths, names, every))
             if format == "parquet":
-                declared.refuse_different(spark, frame, names, every)
-                frame = declared.of_pandas(frame, names)
+                refuse_different(spark, frame, names, every)
+                frame = of_pandas(frame, names)
         return frame
 
 
@@ -126,7 +327,7 @@ def local_files(frame: DataFrame, format: str) -> list[Part]:  # noqa: A002
     if format not in _FILES or not find_spec("pyarrow"):
         return []
     with guarded("list the files"):
-        local = map(Path, declared.on_this_machine(frame.inputFiles()))
+        local = map(Path, on_this_machine(frame.inputFiles()))
     return [files.Part(path) for path in local if path.is_file()]
 
 

@@ -2,20 +2,280 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from anonrisk.engines.reading import csv_text
-from anonrisk.engines.spark import charsets, csv_checks
+from anonrisk.engines.reading import csv_text, files
+from anonrisk.engines.spark import charsets
+from anonrisk.engines.spark.lines import BEGIN, any_of
 from anonrisk.engines.spark.project import Projection, modules
-from anonrisk.errors import ArgumentError
+from anonrisk.errors import ArgumentError, UnreadableTableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from anonrisk.engines.reading.files import TextFormat, Wanted
     from anonrisk.engines.spark.lines import TextSource
+
+
+# Lines are looked at one by one. Where each is a row by itself, Spark's reader of lines agrees with
+# Python's (`look`). Where a cell holds the end of a line, the lines are taken in their order, so
+# that it is known which begin inside a cell (`check_across_lines`); Spark's reader of whole files
+# then agrees if quotation marks stand only around cells, and all rows end alike.
+
+# The most first lines that come to the driver, and how long they may be.
+_HEADS, _LONGEST = 100, 1_000_000
+# A cell in quotation marks, whose own are doubled. Possessive, so that Java needs no stack for it.
+_INSIDE = '[^"]*+(?:""[^"]*+)*+'
+_QUOTED = f'"{_INSIDE}"'
+
+
+@dataclass(frozen=True)
+class Head:
+    """Files with the same first line, and what the lines below it are like.
+
+    Attributes
+    ----------
+    line : str
+        The first line that is not blank.
+    paths : tuple of str
+        The files.
+    whole : bool
+        Whether every line is a row by itself, for Spark as well.
+    fewest, most : int or None
+        Cells of rows that have no quotation mark.
+    blank : bool
+        Whether a line below the first one is blank.
+    """
+
+    line: str
+    paths: tuple[str, ...]
+    whole: bool
+    fewest: int | None
+    most: int | None
+    blank: bool
+
+
+def look(source: TextSource, sep: str) -> list[Head]:
+    """Look at every line once; refuse files that are no text, or empty."""
+    lines = source.lines()
+    f, _ = modules(lines)
+    line = f.col("line")
+    place, blank, marks = f.struct("block", "id"), line == "", line.contains('"')
+    cells = _count(f, line, sep) + 1
+    # Spark's reader of lines passes over those that its language calls blank, as one of tabs.
+    seen = blank | (line >= "!") | line.rlike(r"[^\x00-\x20]")
+    whole = (~marks | line.rlike(_row(sep))) & seen
+    tests = {"lost": f.col("lost"), "nul": line.contains("\0"), "broken": ~whole}
+    files_seen = lines.groupBy("path").agg(
+        f.min(f.when(~blank, f.struct("block", "id", "line", "raw"))).alias("head"),
+        f.max(f.when(blank, place)).alias("last_blank"),
+        # Sets, because Spark then keeps the groups in memory; else it would sort the lines.
+        *(f.collect_set(f.when(test, f.lit(1))).alias(key) for key, test in tests.items()),
+        f.min(f.when(~marks & ~blank, cells)).alias("fewest"),
+        f.max(f.when(~marks & ~blank, cells)).alias("most"),
+    )
+    lost, nul, broken = (f.size(key) > 0 for key in tests)
+    below = f.col("last_blank") > f.struct("head.block", "head.id")
+    first = f.substring("head.line", 1, _LONGEST).alias("first")
+    found = (
+        files_seen.groupBy(first, lost.alias("lost"), nul.alias("nul"))
+        .agg(
+            f.min(f.substring("head.raw", 1, BEGIN)).alias("raw"),
+            f.sort_array(f.collect_list("path")).alias("paths"),
+            any_of(f, broken).alias("broken"),
+            f.min("fewest").alias("fewest"),
+            f.max("most").alias("most"),
+            any_of(f, below).alias("blank"),
+        )
+        .limit(_HEADS + 1)
+        .collect()
+    )
+    heads = sorted((_head(source, row) for row in found), key=lambda head: head.paths)
+    _check_heads(source, heads)
+    return heads
+
+
+def _head(source: TextSource, row: Any) -> Head:
+    source.refuse_damaged(row.paths[0], row.raw, lost=row.lost, nul=row.nul)
+    if row.first is None:
+        raise files.nameless(source.part(row.paths[0]))
+    return Head(row.first, tuple(row.paths), not row.broken, row.fewest, row.most, row.blank)
+
+
+def _check_heads(source: TextSource, heads: list[Head]) -> None:
+    seen = sum(len(head.paths) for head in heads)
+    if len(heads) > _HEADS:
+        raise UnreadableTableError(
+            f"the files differ: they have more than {_HEADS} different first lines"
+        )
+    if seen < len(source.names):
+        empty = len(source.names) - seen
+        raise UnreadableTableError(
+            f"{empty:,} of the {len(source.names):,} files are empty: they have not even names of "
+            "columns"
+        )
+    if any(len(head.line) >= _LONGEST for head in heads):
+        raise UnreadableTableError(f"the first line has more than {_LONGEST:,} letters")
+
+
+def names(source: TextSource, head: Head, sep: str, given: str | None) -> list[str]:
+    """Read the names of the columns, with the reader that reads files without Spark."""
+    part = source.part(head.paths[0])
+    row: list[str] = []
+    if re.fullmatch(_row(sep).replace(r"\z", ""), head.line):
+        row = next(csv_text.rows(part, [head.line], sep), [])
+    elif len(head.paths) > 1:
+        # The lines that follow may differ.
+        raise UnreadableTableError(
+            f"the first line of {part.shown} is not whole: a name that holds the end of a line is "
+            "read from one file at a time only, or a quotation mark is not closed"
+        )
+    else:
+        row = _first_row(source, head, sep)
+    return csv_text.header(part, row, given)
+
+
+def _first_row(source: TextSource, head: Head, sep: str) -> list[str]:
+    lines = source.lines("\n")
+    f, _ = modules(lines)
+    cut = f.substring("line", 1, _LONGEST).alias("line")
+    first = lines.where((f.col("path") == head.paths[0]) & (f.col("block") == 0))
+    found = first.select("id", cut).orderBy("id").limit(_HEADS).collect()
+    part = source.part(head.paths[0])
+    return next(csv_text.rows(part, [f"{row.line}\n" for row in found], sep), [])
+
+
+def check_across_lines(source: TextSource, sep: str, width: int) -> bool:
+    """Refuse files that the reader of whole files may read otherwise than Python does.
+
+    Tell whether every end of a line that a cell holds is CRLF, of which Spark makes LF where rows
+    end so too.
+    """
+    lines = source.lines("\n")
+    f, window = modules(lines)
+    line = f.col("line")
+    plain_line = ~line.contains('"') & ~line.contains("\r")
+    # No letter of a cell is shuffled, only what was found out about its line.
+    flat = lines.select(
+        "path",
+        "block",
+        "id",
+        _count(f, line, '"').alias("marks"),
+        (plain_line | line.rlike(_from_outside(sep))).alias("fits_outside"),
+        (plain_line | line.rlike(_from_inside(sep))).alias("fits_inside"),
+        line.endswith("\r").alias("returns"),
+        (line.contains("\r") & line.rlike(r"\r[\s\S]")).alias("returns_before"),
+        line.isin("", "\r").alias("blank"),
+    )
+    before = window.partitionBy("path").orderBy("block", "id")
+    before = before.rowsBetween(window.unboundedPreceding, -1)
+    inside = f.coalesce(f.sum("marks").over(before), f.lit(0)) % 2 == 1
+    known = flat.withColumn("inside", inside).withColumn("place", f.struct("block", "id"))
+    ends_row = (f.col("inside").cast("int") + f.col("marks")) % 2 == 0
+    plain = ends_row & ~f.col("returns")
+    fits = f.when(f.col("inside"), f.col("fits_inside")).otherwise(f.col("fits_outside"))
+    outside_blank = f.col("blank") & ~f.col("inside")
+    seen = known.groupBy("path").agg(
+        any_of(f, ~fits).alias("broken"),
+        (f.sum("marks") % 2 == 1).alias("open"),
+        any_of(f, ends_row & f.col("returns")).alias("crlf"),
+        any_of(f, ~ends_row & f.col("returns")).alias("crlf_inside"),
+        any_of(f, ~ends_row & ~f.col("returns")).alias("lf_inside"),
+        f.count(f.when(plain, 1)).alias("n_plain"),
+        f.max(f.struct("place", plain.cast("int").alias("plain"))).alias("last"),
+        f.min(f.struct("place", "returns", "returns_before")).alias("first"),
+        f.max(f.when(outside_blank, f.col("place"))).alias("last_blank"),
+        f.min(f.when(~outside_blank, f.col("place"))).alias("header"),
+    )
+    # The last line may end with the file.
+    lf = f.col("n_plain") > f.col("last.plain")
+    alike = ~(f.col("crlf") & lf) & ~f.col("first.returns_before")
+    # Spark goes by the first end of a line that it sees, wherever that is.
+    alike = alike & (f.col("first.returns") == f.col("crlf"))
+    lossy = f.col("crlf") & f.col("crlf_inside")
+    kept = ~lossy & (f.col("crlf_inside") | f.col("lf_inside"))
+    problems = {
+        "broken": f.col("broken") | f.col("open"),
+        "mixed": ~alike | (lossy & f.col("lf_inside")),
+        "blank": f.lit(width == 1) & (f.col("last_blank") > f.col("header")),
+        "lossy": lossy,
+        "kept": kept,
+    }
+    aggregated = [f.min(f.when(test, f.col("path"))).alias(key) for key, test in problems.items()]
+    found = seen.agg(*aggregated).collect()[0]
+    if found.broken is not None:
+        raise _not_certain(source, found.broken)
+    both = found.lossy if found.lossy is not None and found.kept is not None else None
+    mixed = found.mixed if found.mixed is not None else both
+    if mixed is not None:
+        raise UnreadableTableError(
+            f"{source.part(mixed).shown} has cells that hold the end of a line, and its lines end "
+            "in more than one way, which Spark cannot tell apart; write them all alike"
+        )
+    if found.blank is not None:
+        raise files.blank(f"a line of {source.part(found.blank).shown}")
+    return found.lossy is not None
+
+
+def _count(f: Any, line: Column, letter: str) -> Column:
+    """Count how often a letter is in a line."""
+    without = f.replace(line, f.lit(letter), f.lit(""))
+    bytes_less = f.octet_length(line) - f.octet_length(without)
+    counted: Column = (bytes_less / len(letter.encode())).cast("int")
+    return counted
+
+
+def _not_certain(source: TextSource, path: str) -> UnreadableTableError:
+    return UnreadableTableError(
+        f"{source.part(path).shown} is not a CSV file that Spark reads for certain: a quotation "
+        "mark is not closed, text follows a closing one, or other cells hold the end of a line and "
+        "one stands in a cell without quotation marks, or CR alone ends a row"
+    )
+
+
+def refuse_widths(source: TextSource, head: Head, width: int) -> None:
+    """Refuse rows of too few or too many cells, where lines are rows."""
+    part = source.part(head.paths[0])
+    for n_cells in (head.fewest, head.most):
+        if n_cells is not None and n_cells != width:
+            raise csv_text.wrong_width(part, "a row", n_cells, width)
+    if width == 1 and head.blank:
+        raise files.blank(f"a line of {part.shown}")
+
+
+def _row(sep: str) -> str:
+    """Write what a line is that is a whole row."""
+    s = _literal(sep)
+    cell = f'(?:{_QUOTED}|[^"{s}][^{s}]*+|)'
+    return rf"\A{cell}(?:[{s}]{cell})*+\z"
+
+
+def _from_outside(sep: str) -> str:
+    """Write what a line is that begins outside a cell; the last cell may go on in the next."""
+    s = _literal(sep)
+    cell = _strict(s)
+    return rf'\A(?:{cell}(?:[{s}]{cell})*+\r?|(?:{cell}[{s}])*+"{_INSIDE})\z'
+
+
+def _from_inside(sep: str) -> str:
+    """Write what a line is that begins inside a cell."""
+    s = _literal(sep)
+    more = rf"(?:[{s}]{_strict(s)})*+"
+    return rf'\A{_INSIDE}(?:"{more}(?:\r?|[{s}]"{_INSIDE}))?\z'
+
+
+def _strict(s: str) -> str:
+    """Write what a cell is, with quotation marks only around it."""
+    return rf'(?:{_QUOTED}|[^"{s}\r][^"{s}\r]*+|)(?=[{s}]|\r?\z)'
+
+
+def _literal(sep: str) -> str:
+    """Write a character so that it is itself in a set, for Python and Java alike."""
+    return f"\\{sep}" if re.fullmatch(r"[\\\]\[^&~|-]", sep) else sep
 
 
 def read(
@@ -26,8 +286,8 @@ def read(
     One scan of all lines comes first, and a second one where a cell holds the end of a line.
     """
     sep = _separator(source, text)
-    heads = csv_checks.look(source, sep)
-    orders = [csv_checks.names(source, head, sep, text.sep) for head in heads]
+    heads = look(source, sep)
+    orders = [names(source, head, sep, text.sep) for head in heads]
     header, width = orders[0], len(orders[0])
     first = source.part(heads[0].paths[0])
     for head, names in zip(heads[1:], orders[1:], strict=True):
@@ -35,8 +295,8 @@ def read(
     csv_text.chosen(header, folders, wanted, text)
     by_lines = all(head.whole for head in heads) and not charsets.is_wide(source.charset)
     for head in heads if by_lines else ():
-        csv_checks.refuse_widths(source, head, width)
-    lossy = not by_lines and csv_checks.check_across_lines(source, sep, width)
+        refuse_widths(source, head, width)
+    lossy = not by_lines and check_across_lines(source, sep, width)
     alike = all(names == header for names in orders)
     fields = _field_names(header, folders) if alike else None
     options = _options(source, sep, width, by_lines=by_lines, named=fields is not None)

@@ -6,7 +6,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts.unseen import UnseenCounts
+from anonrisk.counts.change import UnseenCounts
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.counts import bounds
-from anonrisk.counts.domain import typed
-from anonrisk.counts.tally import PlacedTally
+from anonrisk.counts.tally import PlacedTally, typed
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.table import PandasTable
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Name
+    from anonrisk.counts.change import UnseenCounts
     from anonrisk.counts.question import ClassesInRegions
-    from anonrisk.counts.unseen import UnseenCounts
     from anonrisk.recode import Recoding
     from anonrisk.recode.regions import ByRegion, Regions
 

@@ -3,22 +3,127 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+
+from anonrisk.counts import bounds
+from anonrisk.engines import refusals
+from anonrisk.engines.order import as_number
 from anonrisk.engines.pushed import rows as steps
 from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.places import numbered
 from anonrisk.engines.spark.project import Projection, modules
-from anonrisk.engines.spark.split import split_by_arrays
+from anonrisk.measures import tcloseness
 from anonrisk.measures.formula import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
 
     from anonrisk.core.columns import Name
-    from anonrisk.engines.pushed.rows import Row, Rows
+    from anonrisk.engines.pushed.rows import Numbered, PushedTable, Row, Rows
+
+
+_WHOLE = ("byte", "short", "integer", "long")
+_NUMBERS = (*_WHOLE, "float", "double", "decimal")
+
+
+def numbered(table: DataFrame, step: Numbered) -> DataFrame:
+    """Add the numbers of the values `s` among those that the caller lists; NULL for another."""
+    f, _ = modules(table)
+    type_, value = table.schema["s"].dataType, f.col("s")
+    if step.as_text:
+        literals, value = list(step.values), value.cast("string")
+    else:
+        literals = [_literal(f, given, type_) for given in step.values]
+        if type_.typeName() in _NUMBERS:
+            # Compared in one type that holds every cell, so that nothing is rounded on the way.
+            value = value.cast(_wide(type_))
+    columns = []
+    for name, numbers in step.numbers.items():
+        pairs = ((x, n) for x, n in zip(literals, numbers, strict=True) if x is not None)
+        words = [f.lit(word) for pair in pairs for word in pair]
+        number = f.create_map(*words)[value] if words else f.lit(None).cast("int")
+        columns.append(number.alias(name))
+    return table.select("*", *columns)
+
+
+def _number(given: Any, type_: DataType) -> Any:
+    """Write a number as the column would hold it; nothing where it could not."""
+    if type_.typeName() in ("float", "double"):
+        return as_number(given, None)
+    scale = getattr(type_, "scale", 0)
+    number = as_number(given, scale)
+    beyond = 2**63 if type_.typeName() in _WHOLE else 10 ** (getattr(type_, "precision", 0) - scale)
+    return number if number is not None and -beyond < number < beyond else None
+
+
+def _wide(type_: DataType) -> str:
+    if type_.typeName() == "decimal":
+        return type_.simpleString()
+    return "bigint" if type_.typeName() in _WHOLE else "double"
+
+
+def _literal(f: Any, given: Any, type_: DataType) -> Any:
+    """Write a value as a constant of the column's type; nothing where no cell can be equal."""
+    name = type_.typeName()
+    if name in _NUMBERS:
+        number = _number(given, type_)
+        if number is None:
+            return None
+        # A decimal may have more digits than any number that Python hands over.
+        text = f"{Decimal(number):f}" if name == "decimal" else number
+        return f.lit(text).cast(_wide(type_))
+    plain = pd.Timestamp(given) if isinstance(given, np.datetime64) else given
+    if isinstance(plain, np.generic):
+        plain = plain.item()
+    if isinstance(plain, pd.Timestamp) and plain.nanosecond:
+        return None
+    # As text, because Python's own zone and calendar must have no part in it.
+    if name == "date" or (name == "timestamp_ntz" and plain.tzinfo is None):
+        return f.lit(plain.isoformat()).cast(name)
+    return f.lit(plain)
+
+
+# Cells of the grid by which a cumulative share is looked up among those of the table.
+_GRID, _LARGEST_GRID = 1 << 10, 1 << 16
+
+
+def split_by_arrays(table: PushedTable, rows: Rows, values: Rows, column: Name) -> Rows:
+    """Look every share up in constants: sorting them with those of the table is a shuffle more.
+
+    A grid says how many shares of the table are below the cell in which one lies; those inside the
+    cell are searched by halves. See `measures.tcloseness.ordered`.
+    """
+    most = bounds.MAX_ORDERED + 1
+    counted = table.fetch_rows(values.select("r", "t"), "rank the sensitive values", most)
+    refusals.check_ordered(column, len(counted))
+    counts = [row["t"] for row in sorted(counted, key=lambda row: row["r"])]
+    Q = np.cumsum(counts) / max(sum(counts), 1)
+    grid = min(max(_GRID, 1 << int(4 * len(Q)).bit_length()), _LARGEST_GRID)
+    starts = np.searchsorted(Q, np.arange(grid + 1) / grid, side="right")
+    rounds = int(np.diff(starts).max(initial=0)).bit_length()
+    shares = _array(np.concatenate((Q, np.full(1 << rounds, 2.0))))
+    cell = f"cast(least(floor(reached * {grid}), {grid}) as int) + 1"
+    rows = rows.select("*", below=f"cast(element_at({_array(starts)}, {cell}) as int)")
+    for step in (1 << i for i in reversed(range(rounds))):
+        beyond = f"element_at({shares}, below + {step}) <= reached"
+        rows = rows.select("*", below=f"below + if({beyond}, {step}, 0)")
+    rows = rows.select("*", split=tcloseness.SPLIT)
+    sums = _array(np.concatenate(([0.0], np.cumsum(Q))))
+    ranks = ("r", "high", "split")
+    return rows.select(
+        "*", **{f"sum_{x}": f"element_at({sums}, cast({x} as int) + 1)" for x in ranks}
+    )
+
+
+def _array(numbers: Any) -> str:
+    """Write numbers as one constant: as separate literals they would take seconds to send."""
+    return f"cast(split('{','.join(map(repr, numbers.tolist()))}', ',') as array<double>)"
 
 
 _HELD = {

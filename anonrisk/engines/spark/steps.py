@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.counts.domain import DATES, MICROSECONDS, NUMBERS
+from anonrisk.counts.tally import DATES, MICROSECONDS, NUMBERS
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.microaggregate import MAX_MDAV, means, means_of_several
 from anonrisk.engines.spark.clock import instant
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.change import Noise
-    from anonrisk.counts.domain import Domain
+    from anonrisk.counts.tally import Domain
 
 _METADATA_KEY = "anonrisk_perturbed"
 

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts.minimal_uniques import Totals
+from anonrisk.counts.change import Totals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.suda import exponent, weights

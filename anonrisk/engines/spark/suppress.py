@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.counts import bounds
 from anonrisk.counts.change import CellSuppression, ChosenCells
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy.codes import Codes
+from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.spark.guard import guarded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts import bounds
-from anonrisk.counts.domain import DATES, NUMBERS
+from anonrisk.counts.tally import DATES, NUMBERS
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.pushed import tally as pushed_tally
 from anonrisk.engines.pushed.rows import Made

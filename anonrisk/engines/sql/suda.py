@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from anonrisk.core.render import count_of
-from anonrisk.counts.minimal_uniques import Totals
+from anonrisk.counts.change import Totals
 from anonrisk.engines.refused import ROWS_READ_AGAIN, refused
 from anonrisk.engines.sql.numbers import double
 from anonrisk.engines.sql.rewrite import MARK, check_marks, check_new, own, with_marks

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from anonrisk.counts import bounds
-from anonrisk.counts.domain import DATES, NUMBERS
+from anonrisk.counts.tally import DATES, NUMBERS
 from anonrisk.engines import limits
 from anonrisk.engines.pushed import tally as pushed_tally
 from anonrisk.engines.pushed.rows import Made

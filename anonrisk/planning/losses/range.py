@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from anonrisk.counts.domain import DATES
+from anonrisk.counts.tally import DATES
 from anonrisk.planning.losses.base import CellLoss
 from anonrisk.recode import Keep, Level, Star, TopBottom
 from anonrisk.recode.labels import extent
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.hierarchy import Hierarchy
-    from anonrisk.counts.domain import Domain
+    from anonrisk.counts.tally import Domain
     from anonrisk.planning.losses.base import GroupedColumn, Scale
     from anonrisk.recode import Recoding
 

@@ -55,7 +55,7 @@ class ModelEstimate(Document, PrintedFields):
         What was fitted.
     doubtful : bool
         Whether the figures should not be relied on: the bounds leave room for an error of more
-        than two (see `anonrisk.predict.population.doubt`), or the model itself sees why not.
+        than two (see `anonrisk.predict.population.models`), or the model itself sees why not.
     note : str
         Why there is no figure, or when not to trust it.
     """
