@@ -52,9 +52,17 @@ def remembered(frame: pd.DataFrame) -> dict[Any, Codes]:
 
 def column_of(frame: pd.DataFrame, name: Name) -> pd.Series[Any]:
     """Get a column by position: a label may be a tuple, or look like an indexer of pandas."""
-    labels: list[Any] = list(frame.columns)
-    column: Any = frame.iloc[:, labels.index(name)]
+    column: Any = frame.iloc[:, _place(frame.columns, name)]
     return objects.with_one_missing(cast("pd.Series[Any]", column))
+
+
+def _place(columns: pd.Index[Any], name: Name) -> int:
+    """Find a label; pandas knows the places of plain ones, of which a table may have thousands."""
+    if type(columns) is pd.Index and columns.is_unique:
+        place = columns.get_loc(name)
+        if isinstance(place, int):
+            return place
+    return list(columns).index(name)
 
 
 def encode(frame: pd.DataFrame, roles: Mapping[Name, str]) -> dict[Name, Codes]:
