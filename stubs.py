@@ -48,7 +48,9 @@ OWN = {
 WIDTH = 100
 FRAME = """\
 FUNCTIONS: tuple[Callable[..., Any], ...]
+WORDS: dict[str, str]
 
+def function_of(word: str) -> Callable[..., Any]: ...
 def anon(frame: FrameT) -> AnonAccessor[FrameT]: ...
 
 class AnonAccessor(Generic[FrameT]):
@@ -60,6 +62,7 @@ def written() -> dict[Path, str]:
     """Give what belongs into each file that is written."""
     files = {
         PACKAGE / "__init__.py": package((PACKAGE / "__init__.py").read_text(encoding="utf-8")),
+        PACKAGE / "api" / "__init__.py": words_of_api(),
         PACKAGE / "accessor.pyi": accessor(),
         PACKAGE / "policy" / "budget_arguments.py": budget_arguments(),
         MEASURES / "index.md": index(),
@@ -74,21 +77,35 @@ def written() -> dict[Path, str]:
 # ---- the package --------------------------------------------------------------------------------
 
 
+def words_of_api() -> str:
+    """Return the file of `api`, which names the functions: files there with one of their name."""
+    words = []
+    for path in sorted((PACKAGE / "api").glob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if any(isinstance(node, ast.FunctionDef) and node.name == path.stem for node in tree.body):
+            words.append(path.stem)
+    text = (PACKAGE / "api" / "__init__.py").read_text(encoding="utf-8")
+    listed = "".join(f'    "{word}",\n' for word in words)
+    return re.sub(
+        r"^WORDS = \(.*?\n\)\n", f"WORDS = (\n{listed})\n", text, flags=re.DOTALL | re.MULTILINE
+    )
+
+
 def package(text: str) -> str:
-    """Give the file of the package, which imports every function and names it in `__all__`.
+    """Return the file of the package, which imports every function for checkers, and names it.
 
     A checker follows no import that is made by a loop.
     """
-    own = re.compile(r"^from anonrisk\.api\.(\w+) import \1\n", re.MULTILINE)
+    own = re.compile(r"^    from anonrisk\.api\.(\w+) import \1\n", re.MULTILINE)
     homes = {function.__name__: function.__module__ for function in FUNCTIONS}
     offered = re.search(r"^__all__ = (\[.*?\])\n", text, re.DOTALL | re.MULTILINE)
-    lines = re.search(r"^(from anonrisk\.api\.\w+ import \w+\n)+", text, re.MULTILINE)
+    lines = re.search(r"^(    from anonrisk\.api\.\w+ import \w+\n)+", text, re.MULTILINE)
     if offered is None or lines is None:
         raise SystemExit("anonrisk/__init__.py imports no function, or has no __all__")
     exported = {*ast.literal_eval(offered[1])} - {*own.findall(text)} | {*homes}
     imports = own.sub("", lines[0]).splitlines(keepends=True)
     imports += [
-        f"from {home} import {name}\n"
+        f"    from {home} import {name}\n"
         for name, home in homes.items()
         if home.startswith("anonrisk.api.")
     ]

@@ -1,9 +1,10 @@
 """anonrisk: how many people in a table can be singled out.
 
-Importing this package puts `.anon` on pandas and Polars tables, and where pyspark is installed on
-Spark tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age"])`` is
-``anonrisk.k(df, ["zip", "age"])``, which takes DuckDB relations, pyarrow tables, narwhals frames
-and others that speak the Arrow stream as well; ``anonrisk.table(x)`` gives these `.anon`, too.
+Importing this package puts `.anon` on the tables of pandas, Polars, Spark and pandas-on-Spark,
+whichever of them is imported, before or after. Each method of `.anon` is also a function here:
+``df.anon.k(["zip", "age"])`` is ``anonrisk.k(df, ["zip", "age"])``, which takes DuckDB relations,
+pyarrow tables, narwhals frames and others that speak the Arrow stream as well;
+``anonrisk.table(x)`` gives these `.anon`, too.
 
 ====================  ==============================================================
 `anonrisk.api`        the functions of a table
@@ -28,67 +29,12 @@ A type checker cannot know of ``df.anon``; ``anonrisk.anon(df)`` is the same, an
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from anonrisk import register
 from anonrisk._version import __version__
-from anonrisk.accessor import anon
-from anonrisk.api.alpha import alpha
-from anonrisk.api.anvc import anvc
-from anonrisk.api.apply import apply
-from anonrisk.api.assess import assess
-from anonrisk.api.at_risk import at_risk
-from anonrisk.api.beta_likeness import beta_likeness
-from anonrisk.api.box_plot import box_plot
-from anonrisk.api.class_sizes import ClassSizes
-from anonrisk.api.classes import classes
-from anonrisk.api.declare import declare
-from anonrisk.api.degree import degree
-from anonrisk.api.delta_disclosure import delta_disclosure
-from anonrisk.api.delta_presence import delta_presence
-from anonrisk.api.entropy import entropy
-from anonrisk.api.explain_risk import explain_risk
-from anonrisk.api.find_qids import find_qids
-from anonrisk.api.generalize import generalize
-from anonrisk.api.is_quasi_identifier import is_quasi_identifier
-from anonrisk.api.k import k
-from anonrisk.api.kl_after import kl_after
-from anonrisk.api.kmap import kmap
-from anonrisk.api.ldiv import ldiv
-from anonrisk.api.linkability import linkability
-from anonrisk.api.microaggregate import microaggregate
-from anonrisk.api.permute import permute
-from anonrisk.api.perturb import perturb
-from anonrisk.api.plan import plan
-from anonrisk.api.predict_classes import predict_classes
-from anonrisk.api.predict_population import predict_population
-from anonrisk.api.predict_singletons import predict_singletons
-from anonrisk.api.probabilistic_k import probabilistic_k
-from anonrisk.api.profiles import profiles
-from anonrisk.api.pseudonymize import pseudonymize
-from anonrisk.api.risk import risk
-from anonrisk.api.roles import roles
-from anonrisk.api.rr import rr
-from anonrisk.api.sizes import sizes
-from anonrisk.api.suda import suda
-from anonrisk.api.summary import summary
-from anonrisk.api.suppress import suppress
-from anonrisk.api.tcloseness import tcloseness
-from anonrisk.api.trajectory import trajectory
-from anonrisk.api.uniqueness import uniqueness
-from anonrisk.api.utility import utility
-from anonrisk.api.was_perturbed import was_perturbed
-from anonrisk.api.whole_person import whole_person
-from anonrisk.core.column_roles import Roles
+from anonrisk.accessor import WORDS, anon, function_of
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
-from anonrisk.releases.compare import compare
-from anonrisk.releases.sketch import Sketch, sketch
-from anonrisk.releases.state import State, state
-from anonrisk.reporting.explore import explore
-from anonrisk.reporting.report import report
-from anonrisk.scan import scan
-from anonrisk.table import table
 
 if TYPE_CHECKING:
     from anonrisk import hierarchy as hierarchy
@@ -102,12 +48,65 @@ if TYPE_CHECKING:
     from anonrisk import reporting as reporting
     from anonrisk import spark as spark
     from anonrisk import sql as sql
+    from anonrisk.api.alpha import alpha
+    from anonrisk.api.anvc import anvc
+    from anonrisk.api.apply import apply
+    from anonrisk.api.assess import assess
+    from anonrisk.api.at_risk import at_risk
+    from anonrisk.api.beta_likeness import beta_likeness
+    from anonrisk.api.box_plot import box_plot
+    from anonrisk.api.class_sizes import ClassSizes
+    from anonrisk.api.classes import classes
+    from anonrisk.api.declare import declare
+    from anonrisk.api.degree import degree
+    from anonrisk.api.delta_disclosure import delta_disclosure
+    from anonrisk.api.delta_presence import delta_presence
+    from anonrisk.api.entropy import entropy
+    from anonrisk.api.explain_risk import explain_risk
+    from anonrisk.api.find_qids import find_qids
+    from anonrisk.api.generalize import generalize
+    from anonrisk.api.is_quasi_identifier import is_quasi_identifier
+    from anonrisk.api.k import k
+    from anonrisk.api.kl_after import kl_after
+    from anonrisk.api.kmap import kmap
+    from anonrisk.api.ldiv import ldiv
+    from anonrisk.api.linkability import linkability
+    from anonrisk.api.microaggregate import microaggregate
+    from anonrisk.api.permute import permute
+    from anonrisk.api.perturb import perturb
+    from anonrisk.api.plan import plan
+    from anonrisk.api.predict_classes import predict_classes
+    from anonrisk.api.predict_population import predict_population
+    from anonrisk.api.predict_singletons import predict_singletons
+    from anonrisk.api.probabilistic_k import probabilistic_k
+    from anonrisk.api.profiles import profiles
+    from anonrisk.api.pseudonymize import pseudonymize
+    from anonrisk.api.risk import risk
+    from anonrisk.api.roles import roles
+    from anonrisk.api.rr import rr
+    from anonrisk.api.sizes import sizes
+    from anonrisk.api.suda import suda
+    from anonrisk.api.summary import summary
+    from anonrisk.api.suppress import suppress
+    from anonrisk.api.tcloseness import tcloseness
+    from anonrisk.api.trajectory import trajectory
+    from anonrisk.api.uniqueness import uniqueness
+    from anonrisk.api.utility import utility
+    from anonrisk.api.was_perturbed import was_perturbed
+    from anonrisk.api.whole_person import whole_person
+    from anonrisk.core.column_roles import Roles
     from anonrisk.planning.plan import Plan
     from anonrisk.policy import Policy, Verdict
+    from anonrisk.releases.compare import compare
     from anonrisk.releases.ledger import Ledger
     from anonrisk.releases.manifest import Manifest
     from anonrisk.releases.release import Release
     from anonrisk.releases.release_verdict import ReleaseVerdict
+    from anonrisk.releases.sketch import Sketch, sketch
+    from anonrisk.releases.state import State, state
+    from anonrisk.reporting.explore import explore
+    from anonrisk.reporting.report import report
+    from anonrisk.tables import scan, table
 
 __all__ = [
     "AnonRiskError",
@@ -180,7 +179,7 @@ __all__ = [
     "whole_person",
 ]
 
-# Parts that bring scipy, SQLAlchemy and the like along: loaded when they are named.
+# Everything is loaded when it is named: who asks for k waits for nothing else.
 _LATER = (
     "hierarchy",
     "hipaa",
@@ -195,35 +194,41 @@ _LATER = (
     "sql",
 )
 _NAMES_LATER = {
+    "ClassSizes": "api.class_sizes",
     "Ledger": "releases.ledger",
     "Manifest": "releases.manifest",
     "Plan": "planning.plan",
     "Policy": "policy",
     "Release": "releases.release",
     "ReleaseVerdict": "releases.release_verdict",
+    "Roles": "core.column_roles",
+    "Sketch": "releases.sketch",
+    "State": "releases.state",
     "Verdict": "policy",
+    "scan": "tables",
+    "table": "tables",
 }
 
 
 if not TYPE_CHECKING:
     # A checker that sees this takes every misspelt name for one that comes later.
     def __getattr__(name: str) -> Any:
-        import importlib
+        from importlib import import_module
 
         if name in _LATER:
-            return importlib.import_module(f"anonrisk.{name}")
-        if name in _NAMES_LATER:
-            return getattr(importlib.import_module(f"anonrisk.{_NAMES_LATER[name]}"), name)
-        raise AttributeError(f"module 'anonrisk' has no attribute {name!r}")
+            return import_module(f"anonrisk.{name}")
+        if name in WORDS:
+            made = function_of(name)
+        elif name in _NAMES_LATER:
+            made = getattr(import_module(f"anonrisk.{_NAMES_LATER[name]}"), name)
+        else:
+            raise AttributeError(f"module 'anonrisk' has no attribute {name!r}")
+        globals()[name] = made
+        return made
 
 
 def __dir__() -> list[str]:
     return [*__all__, *_LATER]
 
 
-register.register_pandas()
-register.register_spark()
-register.register_polars()
-register.register_held()
-if "pyspark.pandas" in sys.modules:
-    from anonrisk import pandas_on_spark as _pandas_on_spark  # noqa: F401
+register.register()

@@ -6,40 +6,49 @@ Type checkers read `accessor.pyi`, which ``python3 dev.py stubs`` writes from th
 from __future__ import annotations
 
 import inspect
-from functools import wraps
+from functools import cache, wraps
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Generic
 
 from anonrisk import api, releases, reporting
-from anonrisk.api import roles as api_roles
 from anonrisk.core import docstrings, render
 from anonrisk.core.columns import FrameT
 from anonrisk.engines.held import HeldTable
 from anonrisk.errors import AnonRiskError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from anonrisk.core.columns import Name
 
 
-def _found() -> Iterator[Callable[..., Any]]:
-    """Find the functions of `api`: a file there that has one of its own name offers it.
-
-    Words that need a policy, a page or a key stand a floor higher, in `reporting` and `releases`.
-    """
-    for file in iter_modules(api.__path__):
-        function = getattr(import_module(f"{api.__name__}.{file.name}"), file.name, None)
-        if inspect.isfunction(function):
-            yield function
-    for folder in (releases, reporting):
-        for word in folder.WORDS:
-            yield getattr(import_module(f"{folder.__name__}.{word}"), word)
+# Where each word stands. Those that need a policy, a page or a key stand a floor above `api`.
+WORDS = {
+    word: f"{home.__name__}.{word}" for home in (api, releases, reporting) for word in home.WORDS
+}
 
 
-FUNCTIONS = tuple(_found())
-docstrings.fill(FUNCTIONS)
+@cache
+def function_of(word: str) -> Callable[..., Any]:
+    """Load the function that a user knows by a word, with a docstring that stands on its own."""
+    docstrings.fill(_loaded(word), _loaded)
+    return _loaded(word)
+
+
+def _loaded(word: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = getattr(import_module(WORDS[word]), word)
+    return function
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Return `FUNCTIONS`, all of them, to whoever wants to look at every one."""
+        if name != "FUNCTIONS":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return tuple(map(function_of, WORDS))
+
+
 # What each is asked for; a word that stands nowhere here measures, or is of a page.
 _ASKED = {
     "measure": (),
@@ -73,7 +82,7 @@ class AnonAccessor(render.PrintedTable, Generic[FrameT]):
         held = isinstance(self._frame, HeldTable)
         of = f".anon of a {render.kind_of(self._frame.frame if held else self._frame)}"
         try:
-            roles = api_roles.roles(self._frame)
+            roles = function_of("roles")(self._frame)
         except AnonRiskError as error:
             return [of, str(error)]
         of += f" with {render.count_of(len(roles.columns), 'column')}"
@@ -89,8 +98,7 @@ class AnonAccessor(render.PrintedTable, Generic[FrameT]):
 
     def _rows(self) -> list[list[str]]:
         known = {word for words in _ASKED.values() for word in words}
-        there = [function.__name__ for function in FUNCTIONS]
-        measures = [word for word in there if word not in known]
+        measures = [word for word in WORDS if word not in known]
         return [[what, ", ".join(words or measures)] for what, words in _ASKED.items()]
 
     def _notes(self) -> list[str]:
@@ -98,7 +106,7 @@ class AnonAccessor(render.PrintedTable, Generic[FrameT]):
 
     def __dir__(self) -> list[str]:
         """Complete to the questions only."""
-        return [function.__name__ for function in FUNCTIONS]
+        return [*WORDS]
 
 
 def _listed(names: list[Name]) -> str:
@@ -150,5 +158,17 @@ def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-for _function in FUNCTIONS:
-    setattr(AnonAccessor, _function.__name__, _bound(_function))
+class _Method:
+    """A word as a method: its function is loaded when somebody looks at it."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+    def __get__(self, accessor: Any, owner: Any = None) -> Any:
+        method = _bound(function_of(self.word))
+        setattr(AnonAccessor, self.word, method)
+        return method.__get__(accessor, owner)
+
+
+for _word in WORDS:
+    setattr(AnonAccessor, _word, _Method(_word))

@@ -61,7 +61,9 @@ from anonrisk.search.probabilistic_k import ProbabilisticK, QidAnswer
 from anonrisk.search.qid_report import QidReport, SearchPlan
 
 FUNCTIONS: tuple[Callable[..., Any], ...]
+WORDS: dict[str, str]
 
+def function_of(word: str) -> Callable[..., Any]: ...
 def anon(frame: FrameT) -> AnonAccessor[FrameT]: ...
 
 class AnonAccessor(Generic[FrameT]):

@@ -1,6 +1,6 @@
 """Import this to have `.anon` on pandas-on-Spark tables.
 
-``import anonrisk`` does so by itself where ``pyspark.pandas`` was imported before it.
+``import anonrisk`` does so by itself where ``pyspark.pandas`` is imported, before it or after.
 """
 
 from __future__ import annotations

@@ -224,5 +224,5 @@ def test_docstrings_may_be_left_out():
     def bare(frame):
         pass
 
-    docstrings.fill([bare])
+    docstrings.fill(bare, {}.__getitem__)
     assert bare.__doc__ is docstrings.without_first(None) is None

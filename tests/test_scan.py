@@ -129,7 +129,7 @@ def test_cells_that_are_not_of_their_type(cell, kind, tmp_path):
 
 
 def test_only_wanted_columns_are_read(tmp_path):
-    from anonrisk.scan import scanned
+    from anonrisk.tables import scanned
 
     path = tmp_path / "t.csv"
     path.write_text(PEOPLE)

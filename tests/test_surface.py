@@ -84,7 +84,7 @@ def test_every_public_function_shows_an_example_and_its_parameters():
 
 
 def test_importing_again_does_not_warn():
-    importlib.reload(importlib.import_module("anonrisk.register")).register_pandas()
+    importlib.reload(importlib.import_module("anonrisk.register")).register()
     assert pd.DataFrame({"x": [1]}).anon.k("x") == 1
 
 

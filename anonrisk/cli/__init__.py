@@ -16,13 +16,12 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
 from anonrisk.cli import commands
-from anonrisk.cli.deliver import perform
 from anonrisk.cli.parser import Parser
-from anonrisk.cli.source import Files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,13 +32,24 @@ EPILOG = "Exit codes: 0 pass, 1 the gate failed, 2 wrong usage, 3 could not asse
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line says; give the exit code."""
+    """Do what the command line says; return the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    name = words[0].replace("-", "_") if words else ""
+    if name not in _names():
+        # Help, the version, or a mistake: nobody waits for what reads tables.
+        return _exit_code(parser_of(None, only="")[0], words)
+    from anonrisk.cli.source import Files
+
     source = Files()
-    return parse_and_perform(parser_of(source)[0], source, arguments)
+    return parse_and_perform(parser_of(source, only=name)[0], source, words)
 
 
-def parser_of(source: Source) -> tuple[Parser, dict[str, Parser]]:
-    """Make the parser of the command line, and give those of its commands by their names."""
+def parser_of(source: Source | None, only: str | None = None) -> tuple[Parser, dict[str, Parser]]:
+    """Make the parser of the command line, and return those of its commands by their names.
+
+    Of one command alone, if it is named, the options are there: each brings its part of the library
+    along.
+    """
     parser = Parser(
         prog="anonrisk",
         description="How many people in a table can be singled out.",
@@ -47,14 +57,19 @@ def parser_of(source: Source) -> tuple[Parser, dict[str, Parser]]:
     )
     parser.add_argument("--version", action="version", version=f"anonrisk {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for found in sorted(module.name for module in pkgutil.iter_modules(commands.__path__)):
-        command = load(found)
-        said = help_of(command)
+    for found in _names():
+        said = help_of(found)
         name = found.replace("_", "-")
         one = subparsers.add_parser(name, description=said, help=said, epilog=EPILOG)
-        command.arguments(one, source)
-        one.set_defaults(run=getattr(command, "run", None))
+        if only in (None, found):
+            command = load(found)
+            command.arguments(one, source)
+            one.set_defaults(run=getattr(command, "run", None))
     return parser, subparsers.choices
+
+
+def _names() -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
 
 
 def load(name: str) -> Any:
@@ -64,17 +79,28 @@ def load(name: str) -> Any:
 
 def parse_and_perform(parser: Parser, source: Source, arguments: Sequence[str] | None) -> int:
     """Read the arguments, and perform the command that they name."""
+    from anonrisk.cli.deliver import perform
+
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         given = parser.parse_args(words)
     except SystemExit as error:
-        # argparse has said what is wrong, or given the help that was asked for.
         return int(error.code or 0)
     # What was said after the command, to be said again with a word more.
     given.words = words[1:] if parser.has_commands else words
     return perform(given.run, given, source)
 
 
-def help_of(command: Any) -> str:
-    """Give the first line of a command's docstring."""
-    return str(command.__doc__).partition("\n")[0].rstrip(".")
+def _exit_code(parser: Parser, words: Sequence[str]) -> int:
+    """Let argparse say what is wrong, or give the help that was asked for."""
+    try:
+        parser.parse_args(words)
+    except SystemExit as error:
+        return int(error.code or 0)
+    raise AssertionError("a command was named")
+
+
+def help_of(name: str) -> str:
+    """Return the first line of a command's docstring, without importing the command."""
+    text = resources.files(commands).joinpath(f"{name}.py").read_text(encoding="utf-8")
+    return text.partition('"""')[2].partition("\n")[0].removesuffix('"""').rstrip(".")

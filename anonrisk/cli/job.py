@@ -16,7 +16,7 @@ def main(name: str, arguments: Sequence[str] | None = None) -> int:
     """Run one command on Spark; give the exit code."""
     command = load(name)
     source = SparkSource(name)
-    parser = Parser(prog=f"{name}.py", description=help_of(command), epilog=EPILOG)
+    parser = Parser(prog=f"{name}.py", description=help_of(name), epilog=EPILOG)
     command.arguments(parser, source)
     parser.set_defaults(run=command.run)
     return parse_and_perform(parser, source, arguments)

@@ -119,7 +119,7 @@ class Files:
         """Open files that are scanned, if somebody says so, or by their size; else None."""
         said = getattr(given, "engine", "pandas")
         if said == "scan":
-            from anonrisk.scan import scanned
+            from anonrisk.tables import scanned
 
             return scanned(found, wanted, text_format(given), format=given.format)
         if said == "pandas":

@@ -12,7 +12,7 @@ from textwrap import fill as fill_lines
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
 _PARAMETERS = re.compile(
     r"(Parameters\n-{10}\n)(.*?)(?=\n\n[A-Z][A-Za-z ]+\n-{3,}\n|\Z)", re.DOTALL
@@ -23,8 +23,8 @@ _INDENT = "    "
 _WIDTH = 92
 
 
-def fill(functions: Iterable[Callable[..., Any]]) -> None:
-    """Give each function a docstring that explains all of its parameters.
+def fill(function: Callable[..., Any], known: Callable[[str], Callable[..., Any]]) -> None:
+    """Give a function a docstring that explains all of its parameters; `known` finds the others.
 
     Examples
     --------
@@ -44,17 +44,15 @@ def fill(functions: Iterable[Callable[..., Any]]) -> None:
     ...     qids
     ...         As in `anonrisk.first`. At least two.
     ...     '''
-    >>> fill([second, first])
+    >>> fill(second, {"first": first}.__getitem__)
     >>> second.__doc__.splitlines()[-2:]
     ['qids : names', '    The columns. At least two.']
     """
-    known = {function.__name__: function for function in functions}
     # Without docstrings, as Python leaves them out on request, there is nothing to fill in.
-    entries = {name: _entries(one) for name, one in known.items() if one.__doc__}
-    for name, own in entries.items():
-        filled = "\n".join(_filled(own, entries).values())
-        text = inspect.cleandoc(str(known[name].__doc__))
-        known[name].__doc__ = _PARAMETERS.sub(lambda found: found[1] + filled, text, count=1)  # noqa: B023
+    if function.__doc__:
+        filled = "\n".join(_filled(_entries(function), known).values())
+        text = inspect.cleandoc(function.__doc__)
+        function.__doc__ = _PARAMETERS.sub(lambda found: found[1] + filled, text, count=1)
 
 
 def without_first(text: str | None) -> str | None:
@@ -74,7 +72,7 @@ def _entries(function: Callable[..., Any]) -> dict[str, str]:
     return {block.partition("\n")[0].partition(" : ")[0]: block.rstrip("\n") for block in blocks}
 
 
-def _filled(own: Mapping[str, str], entries: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+def _filled(own: Mapping[str, str], known: Callable[[str], Callable[..., Any]]) -> dict[str, str]:
     """Put what is said elsewhere in the place of each reference to it."""
     made: dict[str, str] = {}
     for names, block in own.items():
@@ -82,7 +80,7 @@ def _filled(own: Mapping[str, str], entries: Mapping[str, Mapping[str, str]]) ->
         if reference is None:
             made[names] = block
             continue
-        there = _filled(entries[reference[1]], entries)
+        there = _filled(_entries(known(reference[1])), known)
         by_name = {name: text for group, text in there.items() for name in group.split(", ")}
         *others, last = names.split(", ")
         made |= {name: by_name[name] for name in others}

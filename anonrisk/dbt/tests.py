@@ -39,7 +39,7 @@ MOST_SETS = 100
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _AskedTest:
     """One budget of one rule, about one sensitive column or none: one test."""
 
     budget: Budget
@@ -63,10 +63,10 @@ class _Asked:
         return compiled.of_sizes(n_columns, self.measure, dialect, persons=persons)
 
 
-def _asked_of(policy: Terms) -> list[_Asked]:
+def _asked_of(policy: Terms) -> list[_AskedTest]:
     """List the tests that a policy takes; refuse one that they would not tell all of."""
     refused = [*_asked_settings(policy)]
-    found: list[_Asked] = []
+    found: list[_AskedTest] = []
     for rule in policy.rules:
         qids = tuple(rule.qids(policy.roles.whole))
         if len(qids) > MOST_SETS:
@@ -104,11 +104,11 @@ def _asked_settings(policy: Terms) -> Iterator[str]:
         yield f"unlisted: {policy.unlisted}"
 
 
-def _of_budget(budget: Budget, qids: tuple[Qid, ...], policy: Terms) -> Iterator[_Asked]:
+def _of_budget(budget: Budget, qids: tuple[Qid, ...], policy: Terms) -> Iterator[_AskedTest]:
     if isinstance(budget, SizeBudget):
         measure = budget.in_sql()
         if measure is not None:
-            yield _Asked(budget, qids, measure=measure)
+            yield _AskedTest(budget, qids, measure=measure)
     elif isinstance(budget, SensitiveBudget):
         columns = budget.sensitive or policy.roles.sensitive
         if not columns:
@@ -119,7 +119,7 @@ def _of_budget(budget: Budget, qids: tuple[Qid, ...], policy: Terms) -> Iterator
             needs, score = budget.score(nobody, nobody, plain)
             # An order or a tree holds values, which no file of a project should.
             if needs == plain and score.name in {"distinct", "entropy", "recursive", "equal"}:
-                yield _Asked(budget, qids, column, score)
+                yield _AskedTest(budget, qids, column, score)
 
 
 def _said(budget: Budget, rule: Rule) -> str:
@@ -182,7 +182,7 @@ from (select 1 as one) as o where {{{{ wrong }}}} > 0
 """
 
 
-def _rows_test(policy: Policy, asked: Sequence[_Asked]) -> str:
+def _rows_test(policy: Policy, asked: Sequence[_AskedTest]) -> str:
     """Count the rows of which nobody can tell what they mean; a table without any is in doubt."""
     roles = policy.roles
     needed: list[Name] = [] if roles.unit is None else [roles.unit]
@@ -204,7 +204,7 @@ from (
 """
 
 
-def _budget_test(asked: _Asked, policy: Policy) -> str:
+def _budget_test(asked: _AskedTest, policy: Policy) -> str:
     """Compare what is measured with the limit; of several sets, count those that break it."""
     severity, budget = asked.budget.severity, asked.budget
     kept = ">=" if budget.at_least else "<="
@@ -229,7 +229,7 @@ having count(*) > 0
 """
 
 
-def _union(asked: _Asked, policy: Policy, dialect: str) -> str:
+def _union(asked: _AskedTest, policy: Policy, dialect: str) -> str:
     unit = policy.roles.unit
     queries = []
     for i, qid in enumerate(asked.qids):

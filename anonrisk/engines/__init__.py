@@ -6,8 +6,6 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
-import pandas as pd
-
 from anonrisk.engines.held import HeldTable
 from anonrisk.engines.narwhals import NarwhalsEngine, inside_narwhals, loaded
 from anonrisk.errors import ArgumentError, UnsupportedFrameError
@@ -25,7 +23,7 @@ SUPPORTED = (
 def engine_for(frame: Any) -> Engine:
     """Find the engine of a table by its type, importing nothing that is not there already."""
     refuse_path(frame)
-    if isinstance(frame, pd.DataFrame):
+    if isinstance(frame, loaded("pandas", "DataFrame")):
         # Engines are loaded with the first question, so that importing the package stays cheap.
         from anonrisk.engines.pandas import PandasEngine
 
@@ -77,7 +75,7 @@ def _unsupported(frame: Any) -> UnsupportedFrameError:
     """Say what is taken, and what this one becomes a table with."""
     kind = f"{type(frame).__module__.partition('.')[0]}.{type(frame).__qualname__}"
     hint = ""
-    if isinstance(frame, pd.Series) or kind == "polars.Series":
+    if isinstance(frame, loaded("pandas", "Series")) or kind == "polars.Series":
         hint = "; a Series becomes a table with to_frame()"
     elif hasattr(type(frame), "__arrow_c_stream__"):
         hint = "; this one may be gone after one look: pyarrow.table() makes one that stays"

@@ -21,7 +21,6 @@ from anonrisk.policy import budgets, document, fields
 from anonrisk.policy.acknowledged import read_acknowledged
 from anonrisk.policy.budgets import ALSO_CALLED, BUDGETS
 from anonrisk.policy.rules import LISTS, SINGLE, read_roles, read_rules
-from anonrisk.predict.sample_risk import Sampling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -341,14 +340,19 @@ def _check_advisory(rules: tuple[Rule, ...]) -> None:
 
 
 def _check_sampling(settings: dict[str, Any], roles: PolicyRoles) -> None:
-    fraction = settings["sampling_fraction"]
+    said = [settings[name] for name in ("sampling_fraction", "population_size", "unsuppressed")]
+    if not any(said):
+        return
+    # Few policies are about samples, and predictions take long to load.
+    from anonrisk.predict.sample_risk import Sampling
+
     try:
-        sampling = Sampling(fraction, settings["population_size"], settings["unsuppressed"])
+        sampling = Sampling(*said)
     except ArgumentError as error:
         raise PolicyError(str(error)) from None
     if sampling.known and roles.weight is not None:
         raise PolicyError("give a sampling_fraction or a weight, not both")
-    if settings["by"] is not None and sampling.known and fraction is None:
+    if settings["by"] is not None and sampling.known and sampling.fraction is None:
         raise PolicyError(
             "by needs a sampling_fraction: population_size is not the number of people in a group"
         )

@@ -11,7 +11,6 @@ from anonrisk.counts.weighted import Independence, WeightedClasses
 from anonrisk.engines.numpy.count import Encoded
 from anonrisk.engines.numpy.match import MatchedPairs, classes_of, sizes_of, weights_of
 from anonrisk.engines.renumber import closed_up
-from anonrisk.predict.population.benedetti_franconi import benedetti_franconi
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name
@@ -32,6 +31,9 @@ def of_weights(
     pairs: MatchedPairs, sizes: ClassCounts, weights: tuple[float, float]
 ) -> WeightedClasses:
     """Sum up classes that have a sum of weights, the least and largest of which are given."""
+    # Most tables have no weights, and predictions take long to load.
+    from anonrisk.predict.population.benedetti_franconi import benedetti_franconi
+
     f, W, classes = pairs.f, pairs.F, pairs.classes
     risks = benedetti_franconi(f, W)
     return WeightedClasses(

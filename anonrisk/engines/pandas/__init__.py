@@ -11,30 +11,8 @@ from anonrisk.counts.contents import CellContents, SomeTexts
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchCounts, SketchTally
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy import (
-    count,
-    keyed,
-    match,
-    population,
-    profile,
-    tally,
-    whole_person,
-)
-from anonrisk.engines.pandas import (
-    contents,
-    interval,
-    labels,
-    link,
-    marked,
-    pseudonym,
-    recode,
-    rewrite,
-    sets,
-    steps,
-    suda,
-    suppress,
-    traces,
-)
+from anonrisk.engines.numpy import count, profile, tally, whole_person
+from anonrisk.engines.pandas import contents, labels, marked, recode, rewrite, sets
 from anonrisk.engines.pandas.guard import guarded
 from anonrisk.engines.pandas.schema import PandasSchema, with_roles
 from anonrisk.engines.pandas.table import PandasTable
@@ -51,7 +29,7 @@ if TYPE_CHECKING:
 
 @guarded
 class PandasEngine:
-    """Counts pandas DataFrames."""
+    """Counts pandas DataFrames; what a gate does not ask is loaded when somebody asks it."""
 
     name = "pandas"
     sets_a_pass = sets.PandasSets.batch
@@ -103,6 +81,8 @@ class PandasEngine:
 
     def tally(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count or sum over the classes of some columns."""
+        from anonrisk.engines.numpy import keyed, population
+
         match asked:
             case questions.ClassesWithValues(columns):
                 return tally.tally(PandasTable(frame), dict.fromkeys(columns, "quasi-identifier"))
@@ -123,6 +103,8 @@ class PandasEngine:
 
     def match(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:
         """Match the classes of a release with those of a population, or of households."""
+        from anonrisk.engines.numpy import match
+
         match asked:
             case questions.InPopulation(question, against):
                 return match.matched(PandasTable(frame), question, against)
@@ -132,6 +114,8 @@ class PandasEngine:
 
     def annotate(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:
         """Say something of each record, in a Series or table with the table's own index."""
+        from anonrisk.engines.pandas import suda
+
         match asked:
             case changes.SizeOfClass(question, name):
                 return rewrite.sizes(frame, question, name)
@@ -141,6 +125,8 @@ class PandasEngine:
 
     def keep(self, frame: pd.DataFrame, records: changes.Selection) -> pd.DataFrame:
         """Select records by their classes."""
+        from anonrisk.engines.pandas import suppress
+
         match records:
             case changes.LargeClasses(question, k, limits):
                 return suppress.records(frame, question, k, limits)
@@ -151,6 +137,8 @@ class PandasEngine:
 
     def rewrite(self, frame: pd.DataFrame, change: changes.Change) -> pd.DataFrame:  # noqa: C901, PLR0911
         """Give a table with other cells."""
+        from anonrisk.engines.pandas import interval, pseudonym, steps, suppress
+
         match change:
             case changes.Recode() | changes.RecodeByRegion():
                 return recode.recode(frame, change)
@@ -175,8 +163,12 @@ class PandasEngine:
 
     def traces(self, frame: pd.DataFrame, question: TraceQuestion) -> TraceCounts:
         """Count the users whom a few of their records single out."""
+        from anonrisk.engines.pandas import traces
+
         return traces.traces(frame, question)
 
     def links(self, frame: pd.DataFrame, question: LinkQuestion) -> LinkCounts:
         """Count the persons who can be linked across a change of pseudonyms."""
+        from anonrisk.engines.pandas import link
+
         return link.links(frame, question)

@@ -9,7 +9,7 @@ import numpy as np
 from anonrisk.core.column_roles import Roles
 from anonrisk.counts.schema import Schema
 from anonrisk.engines.held import ROLES_KEY
-from anonrisk.engines.pandas import encode, labels, objects, recode, steps, unused
+from anonrisk.engines.pandas import encode, labels, objects, recode, unused
 from anonrisk.engines.pandas.guard import guarded
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class PandasSchema(Schema):
     @property
     def perturbed(self) -> Mapping[Name, str]:
         """The columns that `attrs` tell were changed."""
+        from anonrisk.engines.pandas import steps
+
         return steps.perturbed(self.frame)
 
     def check(self, roles: Mapping[Name, str]) -> None:

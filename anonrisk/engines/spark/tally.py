@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0) -> Tally:
     """Count the classes of some columns; close values are put together if there are too many."""
-    return pushed_tally.tally(_Tallied(frame), columns, collapsible, limit)
+    return pushed_tally.tally(_TalliedFrame(frame), columns, collapsible, limit)
 
 
 def tallies(frame: DataFrame, sets: Sequence[Qid]) -> list[Tally]:
     """Count the classes of several sets of columns in one job: each record once for every set."""
-    return pushed_tally.tallies(_Tallied(frame), sets)
+    return pushed_tally.tallies(_TalliedFrame(frame), sets)
 
 
-class _Tallied(SparkTable):
+class _TalliedFrame(SparkTable):
     """A Spark table as `engines.pushed.tally` asks it."""
 
     place = "to the driver"
@@ -68,7 +68,7 @@ def selected(table: DataFrame, cells: Mapping[Any, Any]) -> Rows:
 def brought(table: DataFrame, cells: Mapping[Any, Any], limit: int) -> tuple[Any, Any] | None:
     """Bring what is different in some cells to the driver, with counts; None if too much is."""
     names = {name: f"q{i}" for i, name in enumerate(cells)}
-    return pushed_tally.fetch_classes(_Tallied(table), selected(table, cells), names, limit)
+    return pushed_tally.fetch_classes(_TalliedFrame(table), selected(table, cells), names, limit)
 
 
 def cell(projection: Projection, name: Name) -> Any:

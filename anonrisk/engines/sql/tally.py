@@ -44,17 +44,17 @@ _KINDS = {
 def tally(table: SqlTable, columns: Qid, collapsible: Qid = ()) -> Tally:
     """Count the classes of some columns; close values are put together if there are too many."""
     with table.reading():
-        return pushed_tally.tally(_Tallied(table), columns, collapsible)
+        return pushed_tally.tally(_TalliedSqlTable(table), columns, collapsible)
 
 
 def tallies(table: SqlTable, sets: Sequence[Qid]) -> list[Tally]:
     """Count the classes of several sets of columns in one statement."""
     with table.reading():
-        return pushed_tally.tallies(_Tallied(table), sets)
+        return pushed_tally.tallies(_TalliedSqlTable(table), sets)
 
 
 @dataclass(frozen=True)
-class _Tallied:
+class _TalliedSqlTable:
     """A table in a database as `engines.pushed.tally` asks it."""
 
     table: SqlTable

@@ -13,7 +13,6 @@ from anonrisk.policy.budgets import base
 from anonrisk.policy.budgets.max_suppressed import MARKED, NOT_LOOKED_FOR, removed
 from anonrisk.policy.messages import as_given, percent
 from anonrisk.policy.problem import Problem
-from anonrisk.predict.sample_risk import SampledRisk, Sampling, of_sample, of_unequal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.engines.base import Engine
     from anonrisk.policy.evidence import Context
+    from anonrisk.predict.sample_risk import Sampling
 
 # A marketer wants as many as possible, so that no single record is at most risk.
 ATTACKERS = {
@@ -37,6 +37,8 @@ OF_SAMPLE = ("sampling_fraction", "population_size", "unsuppressed")
 
 def sampling_said(context: Context) -> Sampling:
     """Read what is said of the draw; the people of a group are not counted."""
+    from anonrisk.predict.sample_risk import Sampling
+
     grouped = context.by is not None and context.unsuppressed
     people = None if grouped else context.population_size
     return Sampling(context.sampling_fraction, people, context.unsuppressed)
@@ -68,6 +70,8 @@ def against_others(frame: Any, engine: Engine, qid: Qid, context: Context) -> Ri
 
 def with_weight(risk: Risk, sizes: ClassCounts) -> Risk:
     """Take the classes of a table in which the weight is published, and so a quasi-identifier."""
+    from anonrisk.predict.sample_risk import SampledRisk, of_unequal
+
     if isinstance(risk, SampledRisk) and risk.basis == "weights":
         return of_unequal(sizes, risk.model)
     return risk
@@ -206,6 +210,8 @@ class RiskBudget(base.SizeBudget):
 
     def value(self, seen: base.Seen) -> base.Value | Problem:
         """Take the risk from the attacker."""
+        from anonrisk.predict.sample_risk import SampledRisk, Sampling, of_sample
+
         risk = seen.evidence.apart.get("risk") if self.attacker != "prosecutor" else None
         if isinstance(risk, Problem):
             return risk

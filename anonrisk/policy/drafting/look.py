@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.counts.question import ManySets, Question
 from anonrisk.measures.entropy import renyi
 from anonrisk.search import lookalikes
-from anonrisk.search.minimal import search
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -141,6 +140,8 @@ def together(
 ) -> Together:
     """Search the sets of columns that single people out, for so many seconds."""
     counter = engine.count(frame, ManySets(Question((columns,), unit)))
+    from anonrisk.search.minimal import search
+
     outcome = search(counter, ALPHA, MAX_SIZE, time_budget=time_budget)
     best: dict[Name, tuple[Qid, float]] = {}
     for found in outcome.found:
