@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 import anonrisk
@@ -88,3 +89,17 @@ def test_milliseconds_within_a_day_are_that_day():
     days = pa.Array.from_buffers(pa.date64(), 4, pa.array([0, 1, 86_400_000, 5]).buffers())
     table = anonrisk.sql.table(session({"day": days}), "people")
     assert [*table.anon.classes("day").sizes] == [1, 3]
+
+
+def test_bytes_are_persons_and_values_as_others_are():
+    cells = {
+        "q": ["a", "a", "b", "a"],
+        "u": [b"x", b"y", b"x", b"x"],
+        "s": [b"1", b"2", None, b"1"],
+    }
+    table, frame = anonrisk.sql.table(session(cells), "people"), pd.DataFrame(cells)
+    asked = {"sensitive": "s", "unit": "u"}
+    assert table.anon.assess("q", **asked).to_dict() == frame.anon.assess("q", **asked).to_dict()
+    assert table.anon.whole_person("u", "s").k == frame.anon.whole_person("u", "s").k
+    sizes = table.anon.sizes("q", unit="u").to_pandas()["class_size"]
+    assert sorted(sizes) == sorted(frame.anon.sizes("q", unit="u"))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from anonrisk.counts.class_profiles import ValueCounts
 
+# By rows, not by ranges: DataFusion has none of bytes, and ranks are the same.
 UP_TO = "rows between unbounded preceding and current row"
 ALL = "rows between unbounded preceding and unbounded following"
 

@@ -16,6 +16,7 @@ from anonrisk.engines import refusals
 from anonrisk.engines.order import check_kinds
 from anonrisk.engines.pushed.records import again
 from anonrisk.engines.pushed.rows import Numbered
+from anonrisk.measures.formula import UP_TO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,7 +66,8 @@ class ClassValues:
         """Each class and value once, with what is told of it; all of a class together."""
         pair, columns = [*self.keys, "s"], {"c": "cast(c as double)"}
         if self.persons:
-            met = f"row_number() over (partition by {', '.join((*self.keys, 'u'))} order by s)"
+            over = f"partition by {', '.join((*self.keys, 'u'))} order by s {UP_TO}"
+            met = f"row_number() over ({over})"
             marked = self.every.select("*", first=f"if({met} = 1, 1, 0)")
             told = self.records.told("pair_rows", ["u"])
             counted = marked.group(*pair, c="count(1)", persons="sum(first)", **told)

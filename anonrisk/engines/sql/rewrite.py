@@ -109,7 +109,7 @@ def _sized(table: SqlTable, question: Question) -> Any:
     if unit is not None:
         # The last rank of a person within the class is the number of its different persons; no
         # distinct count goes over a window everywhere.
-        rank = sa.func.dense_rank().over(partition_by=keys, order_by=cells[unit])
+        rank = sa.func.dense_rank().over(partition_by=keys, order_by=cells[unit], rows=(None, 0))
         rows = with_marks(table, {_RANK.name: rank})
         size = sa.func.max(_RANK).over(partition_by=keys)
     if question.missing == "drop":

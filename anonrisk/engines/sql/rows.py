@@ -14,7 +14,7 @@ from anonrisk.engines.pushed import rows as steps
 from anonrisk.engines.refused import NO_PLACES
 from anonrisk.engines.sql.text import written
 from anonrisk.errors import UnsupportedColumnError
-from anonrisk.measures.formula import ALL
+from anonrisk.measures.formula import ALL, UP_TO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -271,7 +271,7 @@ def _gathered(step: steps.Gathered | steps.Listed, table: str, dialect: Dialect)
     rank = (
         cells[0]
         if isinstance(step, steps.Listed)
-        else f"DENSE_RANK() OVER (ORDER BY {', '.join(cells)})"
+        else f"DENSE_RANK() OVER (ORDER BY {', '.join(cells)} {UP_TO})"
     )
     numbered = f"SELECT *, {rank} AS c_ FROM {table}"
     entry = f"CAST(c_ AS TEXT) || ':' || CAST({rows} AS TEXT)"
