@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from keys import KEY, SECRET
 
 from anonrisk.core.encoding import LETTERS, agreed, encoded, letter_of, name_bytes
-from anonrisk.core.keys import Key, hkdf, keyed_digest
+from anonrisk.core.keys import Key, hkdf
+from anonrisk.core.pseudonyms import keyed_digest
 from anonrisk.errors import ArgumentError, StateError, UnsupportedColumnError
 
 # RFC 5869, appendix A: secret, salt, info, what is derived.

@@ -37,8 +37,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from anonrisk.core.keys import keyed_digest
-from anonrisk.core.pseudonyms import FLOATS, canonical, sized
+from anonrisk.core.pseudonyms import FLOATS, canonical, keyed_digest, sized
 from anonrisk.errors import ArgumentError, StateError, UnsupportedColumnError
 
 if TYPE_CHECKING:

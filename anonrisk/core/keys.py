@@ -16,7 +16,7 @@ from anonrisk.core.weak_keys import LEAST_BYTES, could_be_key, why_weak
 from anonrisk.errors import SecretKeyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 ENCODINGS = ("text", "hex", "base64")
 
@@ -218,29 +218,6 @@ def hkdf(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
         block = hmac.digest(extracted, block + info + bytes([number]), "sha256")
         made += block
     return made[:length]
-
-
-def keyed_digest(secret: bytes, start: bytes = b"") -> Callable[[bytes], bytes]:
-    """Make a function from the end of a message, after a start that all share, to its HMAC-SHA-256.
-
-    Nested, so that it travels to Spark's executors by value and needs the standard library only.
-
-    Examples
-    --------
-    >>> keyed_digest(b"secret", b"a")(b"b") == hmac.digest(b"secret", b"ab", "sha256")
-    True
-    """
-    # Key and start are hashed once, where messages are: such an object does not travel.
-    begun: list[hmac.HMAC] = []
-
-    def digest(end: bytes) -> bytes:
-        if not begun:
-            begun.append(hmac.new(secret, start, "sha256"))
-        message = begun[0].copy()
-        message.update(end)
-        return message.digest()
-
-    return digest
 
 
 def as_key(given: Any) -> Key:

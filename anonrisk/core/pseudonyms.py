@@ -26,12 +26,12 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import hmac
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.arguments import one_of, whole_number
-from anonrisk.core.keys import keyed_digest
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 
 if TYPE_CHECKING:
@@ -217,6 +217,30 @@ def _integers(values: list[int], column: Name) -> list[bytes]:
         raise UnsupportedColumnError(
             f"column {column!r} holds an integer of too many digits"
         ) from None
+
+
+def keyed_digest(secret: bytes, start: bytes = b"") -> Callable[[bytes], bytes]:
+    """Make a function from the end of a message, after a start that all share, to its HMAC-SHA-256.
+
+    Nested, so that it travels to Spark's executors by value and needs the standard library only.
+
+    Examples
+    --------
+    >>> import hmac
+    >>> keyed_digest(b"secret", b"a")(b"b") == hmac.digest(b"secret", b"ab", "sha256")
+    True
+    """
+    # Key and start are hashed once, where messages are: such an object does not travel.
+    begun: list[hmac.HMAC] = []
+
+    def digest(end: bytes) -> bytes:
+        if not begun:
+            begun.append(hmac.new(secret, start, "sha256"))
+        message = begun[0].copy()
+        message.update(end)
+        return message.digest()
+
+    return digest
 
 
 def pseudonym_maker(step: Pseudonymisation) -> Callable[..., str]:

@@ -12,7 +12,7 @@ from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchCounts, SketchTally
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy import count, profile, tally, whole_person
-from anonrisk.engines.pandas import contents, labels, marked, recode, rewrite, sets
+from anonrisk.engines.pandas import contents, labels, marked, rewrite, sets
 from anonrisk.engines.pandas.guard import guarded
 from anonrisk.engines.pandas.schema import PandasSchema, with_roles
 from anonrisk.engines.pandas.table import PandasTable
@@ -56,6 +56,8 @@ class PandasEngine:
             case questions.MarkedRows(columns, marker):
                 return marked.marked(frame, columns, marker)
             case changes.CountUnseen(change):
+                from anonrisk.engines.pandas import recode
+
                 return recode.unseen(frame, change)
             case CellContents():
                 return contents.contents(frame, asked)
@@ -82,6 +84,7 @@ class PandasEngine:
     def tally(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count or sum over the classes of some columns."""
         from anonrisk.engines.numpy import keyed, population
+        from anonrisk.engines.pandas import recode
 
         match asked:
             case questions.ClassesWithValues(columns):
@@ -137,7 +140,7 @@ class PandasEngine:
 
     def rewrite(self, frame: pd.DataFrame, change: changes.Change) -> pd.DataFrame:  # noqa: C901, PLR0911
         """Give a table with other cells."""
-        from anonrisk.engines.pandas import interval, pseudonym, steps, suppress
+        from anonrisk.engines.pandas import interval, pseudonym, recode, steps, suppress
 
         match change:
             case changes.Recode() | changes.RecodeByRegion():

@@ -9,7 +9,7 @@ import numpy as np
 from anonrisk.core.column_roles import Roles
 from anonrisk.counts.schema import Schema
 from anonrisk.engines.held import ROLES_KEY
-from anonrisk.engines.pandas import encode, labels, objects, recode, unused
+from anonrisk.engines.pandas import encode, labels, objects, unused
 from anonrisk.engines.pandas.guard import guarded
 
 if TYPE_CHECKING:
@@ -77,6 +77,8 @@ class PandasSchema(Schema):
 
     def largest_whole(self, column: Name) -> float | None:
         """Look at all values."""
+        from anonrisk.engines.pandas import recode
+
         numbers = recode.as_floats(encode.column_of(self.frame, column), column)
         numbers = numbers[~np.isnan(numbers)]
         # An infinite one less itself is no number, and so not zero.
@@ -86,10 +88,14 @@ class PandasSchema(Schema):
 
     def is_whole(self, column: Name) -> bool:
         """Look at all values: pandas makes whole numbers floats where one is missing."""
+        from anonrisk.engines.pandas import recode
+
         return recode.kind_of_all(encode.column_of(self.frame, column)) == "whole"
 
     def is_text(self, column: Name) -> bool:
         """Look at the first known value."""
+        from anonrisk.engines.pandas import recode
+
         return recode.kind_of(encode.column_of(self.frame, column)) in ("text", None)
 
 
