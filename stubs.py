@@ -59,7 +59,7 @@ class AnonAccessor(Generic[FrameT]):
 
 
 def written() -> dict[Path, str]:
-    """Give what belongs into each file that is written."""
+    """Return what belongs into each file that is written."""
     files = {
         PACKAGE / "__init__.py": package((PACKAGE / "__init__.py").read_text(encoding="utf-8")),
         PACKAGE / "api" / "__init__.py": words_of_api(),
@@ -118,7 +118,7 @@ def package(text: str) -> str:
 
 
 def accessor() -> str:
-    """Give the stub of the accessor: each function, without its table, as a method."""
+    """Return the stub of the accessor: each function, without its table, as a method."""
     sources = dict(OWN)
     methods = [text for function in FUNCTIONS for text in _methods(function, sources)]
     if any("@overload" in text for text in methods):
@@ -236,7 +236,7 @@ def _typed(keywords: dict[str, Any]) -> str:
 
 
 def _budgets() -> dict[str, str]:
-    """Give the type of each budget, as Python writes it."""
+    """Return the type of each budget, as Python writes it."""
     return {key: kind.annotation for key, kind in BUDGETS.items()}
 
 
@@ -244,7 +244,7 @@ def _budgets() -> dict[str, str]:
 
 
 def formulas_sql() -> str:
-    """Give every query that is sent to a database, as each is written there.
+    """Return every query that is sent to a database, as each is written there.
 
     Who changes one reads the difference: the tests cannot run every dialect everywhere.
     """
@@ -274,7 +274,7 @@ def formulas_sql() -> str:
 
 
 def scores_sql(scores: list[Score], dialect: str) -> str:
-    """Give the statement of some scores, of a table whose cells are under our names already."""
+    """Return the statement of some scores, of a table whose cells have names of ours."""
     from anonrisk.engines.pushed.records import CountedRecords
     from anonrisk.engines.pushed.rows import Named
     from anonrisk.engines.pushed.score import split_by_sorting, worst_of_sizes
@@ -293,7 +293,7 @@ def scores_sql(scores: list[Score], dialect: str) -> str:
 
 
 def whole_persons_sql(dialect: str) -> str:
-    """Give the statement of `whole_person`, of a table whose cells are under our names already."""
+    """Return the statement of `whole_person`, of a table whose cells have names of ours."""
     from anonrisk.engines.pushed.count import kinds_of_persons
     from anonrisk.engines.pushed.records import CountedRecords
     from anonrisk.engines.pushed.rows import Named
@@ -317,12 +317,12 @@ _ID = re.compile(r"\b[CHIPQSTUZ][1-9]?\d\b")
 
 
 def pages() -> list[Path]:
-    """Give the pages of measures; each has the name of its function."""
+    """Return the pages of measures; each has the name of its function."""
     return sorted(path for path in MEASURES.glob("*.md") if path.stem != "index")
 
 
 def page(path: Path) -> str:
-    """Give a page, with what the docstring of its function says now."""
+    """Return a page, with what the docstring of its function says now."""
     word = path.stem
     blocks = {"short": short, "more": more}
     text = path.read_text(encoding="utf-8")
@@ -330,7 +330,7 @@ def page(path: Path) -> str:
 
 
 def index() -> str:
-    """Give the list of all pages, by their titles."""
+    """Return the list of all pages, by their titles."""
     titles = {path.name: path.read_text(encoding="utf-8").partition("\n")[0] for path in pages()}
     lines = "".join(f"- [{title.removeprefix('# ')}]({name})\n" for name, title in titles.items())
     return (
@@ -350,7 +350,7 @@ def short(word: str) -> str:
 
 
 def more(word: str) -> str:
-    """Give what stands below the example: when it misleads, formula, source, related."""
+    """Return what stands below the example: when it misleads, formula, source, related."""
     sections = _sections(word)
     formula, _, misleads = sections["Notes"].partition(_MISLEADS)
     listed = " Ids such as these are listed in [formulas](../formulas.md)."

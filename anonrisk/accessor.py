@@ -115,7 +115,7 @@ def _listed(names: list[Name]) -> str:
 
 
 def anon(frame: FrameT) -> AnonAccessor[FrameT]:
-    """Give what a table has as `.anon`, in a way that a type checker can follow.
+    """Return what a table has as `.anon`, in a way that a type checker can follow.
 
     Tables that have no `.anon`, such as relations of DuckDB, have this.
 

@@ -77,7 +77,7 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
         missing_sensitive: Missing = "value",
     ) -> float:
-        """Give the largest share that one sensitive value has of a class."""
+        """Return the largest share that one sensitive value has of a class."""
     def anvc(
         self,
         qids: Names | None = None,
@@ -85,7 +85,7 @@ class AnonAccessor(Generic[FrameT]):
         unit: Name | None = None,
         missing: Missing = "value",
     ) -> float:
-        """Give the average number of value combinations of a quasi-identifier."""
+        """Return the average number of value combinations of a quasi-identifier."""
     def apply(
         self,
         plan: Plan,
@@ -126,7 +126,7 @@ class AnonAccessor(Generic[FrameT]):
         missing: MissingOrWildcard = "value",
         missing_sensitive: Missing = "value",
     ) -> FrameT:
-        """Give the records of the classes that break a limit, as a table of the same kind."""
+        """Return the records of the classes that break a limit, as a table of the same kind."""
     def beta_likeness(
         self,
         qids: Names | None = None,
@@ -137,7 +137,7 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
         missing_sensitive: Missing = "value",
     ) -> float:
-        """Give the least β for which the table has β-likeness: the largest relative gain of a value."""
+        """Return the least β for which the table has β-likeness: the largest relative gain of a value."""
     def box_plot(
         self,
         qids: Names | None = None,
@@ -147,7 +147,7 @@ class AnonAccessor(Generic[FrameT]):
         unit: Name | None = None,
         missing: Missing = "value",
     ) -> BoxPlot:
-        """Give what box-and-whisker plots of class sizes are drawn from, group by group."""
+        """Return what box-and-whisker plots of class sizes are drawn from, group by group."""
     def classes(
         self,
         qids: Names | None = None,
@@ -164,7 +164,7 @@ class AnonAccessor(Generic[FrameT]):
         insensitive: Names = (),
         unit: Name | None = None,
     ) -> FrameT:
-        """Give a table that carries the roles of its columns, so that later calls need no names."""
+        """Return a table that carries the roles of its columns, so that later calls need no names."""
     def degree(
         self,
         qids: Names | None = None,
@@ -172,7 +172,7 @@ class AnonAccessor(Generic[FrameT]):
         unit: Name | None = None,
         missing: Missing = "value",
     ) -> float:
-        """Give the degree of anonymity: 0 when every record is unique, 1 when all are alike."""
+        """Return the degree of anonymity: 0 when every record is unique, 1 when all are alike."""
     def delta_disclosure(
         self,
         qids: Names | None = None,
@@ -183,7 +183,7 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
         missing_sensitive: Missing = "value",
     ) -> float:
-        """Give the least δ for which the table has δ-disclosure privacy."""
+        """Return the least δ for which the table has δ-disclosure privacy."""
     def delta_presence(
         self,
         qids: Names | None = None,
@@ -191,7 +191,7 @@ class AnonAccessor(Generic[FrameT]):
         *,
         missing: Missing = "value",
     ) -> Presence:
-        """Give the least and largest share of a population class that is in the release."""
+        """Return the least and largest share of a population class that is in the release."""
     def entropy(
         self,
         qids: Names | None = None,
@@ -201,7 +201,7 @@ class AnonAccessor(Generic[FrameT]):
         unit: Name | None = None,
         missing: Missing = "value",
     ) -> float:
-        """Give the entropy of a quasi-identifier in bits: how much its value tells."""
+        """Return the entropy of a quasi-identifier in bits: how much its value tells."""
     def explain_risk(
         self,
         qids: Names | None = None,
@@ -209,7 +209,7 @@ class AnonAccessor(Generic[FrameT]):
         unit: Name | None = None,
         missing: Missing = "value",
     ) -> RiskExplanation:
-        """Tell which column, dropped or coarsened, lowers the number of singletons most."""
+        """Return which column, dropped or coarsened, lowers the number of singletons most."""
     @overload
     def find_qids(
         self,
@@ -263,7 +263,7 @@ class AnonAccessor(Generic[FrameT]):
         unit: Name | None = None,
         missing: Missing = "value",
     ) -> QidAnswer:
-        """Tell whether some columns can single out more than a share of the population."""
+        """Return whether some columns can single out more than a share of the population."""
     def k(
         self,
         qids: Names | None = None,
@@ -271,7 +271,7 @@ class AnonAccessor(Generic[FrameT]):
         unit: Name | None = None,
         missing: MissingOrWildcard = "value",
     ) -> int:
-        """Give the size of the smallest class: the table is k-anonymous for this k."""
+        """Return the size of the smallest class: the table is k-anonymous for this k."""
     def kl_after(
         self,
         qids: Names | None = None,
@@ -289,7 +289,7 @@ class AnonAccessor(Generic[FrameT]):
         *,
         missing: Missing = "value",
     ) -> int:
-        """Give the size of the smallest population class that the release has a record of (k-map)."""
+        """Return the size of the smallest population class that the release has a record of (k-map)."""
     def ldiv(
         self,
         qids: Names | None = None,
@@ -302,7 +302,7 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
         missing_sensitive: Missing = "value",
     ) -> float:
-        """Give the l-diversity of a table: how many sensitive values the worst class leaves in doubt."""
+        """Return the l-diversity of a table: the sensitive values that its worst class keeps in doubt."""
     def linkability(
         self,
         user: Name,
@@ -313,7 +313,7 @@ class AnonAccessor(Generic[FrameT]):
         period: str | timedelta | None = None,
         missing: Missing = "value",
     ) -> Linkability:
-        """Tell how many persons' records before and after a change of pseudonyms can be linked again."""
+        """Return how many persons' records before and after new pseudonyms can be linked again."""
     def microaggregate(
         self,
         columns: Names,
@@ -417,7 +417,7 @@ class AnonAccessor(Generic[FrameT]):
         unit: Name | None = None,
         missing: Missing = "value",
     ) -> ProbabilisticK:
-        """Give the k that each value has in the population with probability 1 − beta."""
+        """Return the k that each value has in the population with probability 1 − beta."""
     def profiles(
         self,
         qids: Names | None = None,
@@ -458,7 +458,7 @@ class AnonAccessor(Generic[FrameT]):
         unit: Name | None = None,
         missing: MissingOrWildcard = "value",
     ) -> Risk:
-        """Give the risk of re-identification by prosecutor, journalist and marketer."""
+        """Return the risk of re-identification by prosecutor, journalist and marketer."""
     def roles(
         self,
     ) -> column_roles.Roles:
@@ -470,7 +470,7 @@ class AnonAccessor(Generic[FrameT]):
         unit: Name | None = None,
         missing: Missing = "value",
     ) -> LowerBound:
-        """Give Fischer-Hübner's average risk: a lower bound, shown beside classes / records."""
+        """Return Fischer-Hübner's average risk: a lower bound, shown beside classes / records."""
     def sizes(
         self,
         qids: Names | None = None,
@@ -479,7 +479,7 @@ class AnonAccessor(Generic[FrameT]):
         missing: MissingOrWildcard = "value",
         name: Name = "class_size",
     ) -> Any:
-        """Give the size of each record's class."""
+        """Return the size of each record's class."""
     def suda(
         self,
         qids: Names | None = None,
@@ -525,7 +525,7 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
         missing_sensitive: Missing = "value",
     ) -> Closeness:
-        """Give the t-closeness of a table: how far the worst class is from the table as a whole."""
+        """Return the t-closeness of a table: how far the worst class is from the table as a whole."""
     def trajectory(
         self,
         user: Name,
@@ -543,7 +543,7 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
         progress: bool | None = None,
     ) -> Trajectory:
-        """Tell how many users a few of their linked records single out, measured and modelled."""
+        """Return how many users a few of their linked records single out, measured and modelled."""
     def uniqueness(
         self,
         qids: Names | None = None,
@@ -551,7 +551,7 @@ class AnonAccessor(Generic[FrameT]):
         unit: Name | None = None,
         missing: MissingOrWildcard = "value",
     ) -> float:
-        """Give the share of the records that are singletons: alone in their class."""
+        """Return the share of the records that are singletons: alone in their class."""
     def utility(
         self,
         original: Any,
@@ -561,11 +561,11 @@ class AnonAccessor(Generic[FrameT]):
         hierarchies: Mapping[Any, Any] | None = None,
         loss: Loss | LossFunction = "entropy",
     ) -> Utility:
-        """Tell what a changed table is still good for."""
+        """Return what a changed table is still good for."""
     def was_perturbed(
         self,
     ) -> dict[Name, str]:
-        """Tell which columns `perturb` or `permute` has changed; an empty dict if none."""
+        """Return which columns `perturb` or `permute` has changed; an empty dict if none."""
     def whole_person(
         self,
         unit: Name | None = None,

@@ -188,7 +188,7 @@ class Decision(Protocol):
         """What came of each budget."""
 
     def to_dict(self) -> Mapping[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
 
 
 class ReleaseBlocked(AnonRiskError, RuntimeError):  # noqa: N818

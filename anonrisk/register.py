@@ -66,7 +66,7 @@ class _WhenImported:
         self.looking: set[str] = set()
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Tell how a library is loaded, if it is one of those."""
+        """Return how a library is loaded, if it is one of those."""
         put = _LIBRARIES.get(name)
         if put is None or name in self.looking:
             return None

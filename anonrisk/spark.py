@@ -35,7 +35,7 @@ def foreach_batch(
     state: str | os.PathLike[str] | None = None,
     key: Key | bytes | Callable[[], Key | bytes] | None = None,
 ) -> Callable[[Any, int], None]:
-    """Give a function for ``writeStream.foreachBatch`` that releases only batches that pass.
+    """Return a function for ``writeStream.foreachBatch`` that releases only batches that pass.
 
     Each micro-batch is stored in `quarantine` first, checked there, and goes to `release` if it
     passes: by itself or, with a `state`, together with all batches that were released before it.

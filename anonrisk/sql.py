@@ -153,5 +153,5 @@ def table(
 
 
 def _sized(names: Any) -> Any:
-    """Give what tells whether any name was given."""
+    """Return what tells whether any name was given."""
     return names if hasattr(names, "__len__") else (names,)

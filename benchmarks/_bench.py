@@ -107,7 +107,7 @@ def _drawn(random: np.random.Generator, values: Sequence[str], n_records: int) -
 
 
 def with_objects(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give the same table with its strings as Python objects, as pandas 2 had them."""
+    """Return the same table with its strings as Python objects, as pandas 2 had them."""
     strings = frame.columns.difference(frame.select_dtypes("number").columns)
     return frame.astype(dict.fromkeys(strings, object))
 

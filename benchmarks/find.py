@@ -28,7 +28,7 @@ def table(n_records: int) -> pd.DataFrame:
 
 
 def with_strings(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give the same table with strings in every other column."""
+    """Return the same table with strings in every other column."""
     named = {str(name): "value " + frame[name].astype("str") for name in list(frame)[::2]}
     return frame.assign(**named)
 

@@ -80,7 +80,7 @@ def recoded(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 
 def accuracy(train: pd.DataFrame, test: pd.DataFrame, names: Sequence[str]) -> float:
-    """Give the share of records whose class naive Bayes finds."""
+    """Return the share of records whose class naive Bayes finds."""
     share = train[CLASS].value_counts(normalize=True)
     scores = pd.DataFrame({c: np.log(p) for c, p in share.items()}, index=test.index)
     for name in names:

@@ -185,7 +185,7 @@ def asked(
 
 
 def _figures(table: pd.DataFrame, found: PopulationEstimate) -> Iterator[tuple[str, float, bool]]:
-    """Give the figure of each model that has one, and whether it is doubtful."""
+    """Return the figure of each model that has one, and whether it is doubtful."""
     qid, n = list(table.columns), found.population_size
     estimates = list(found.estimates)
     if len(qid) > 1:

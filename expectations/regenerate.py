@@ -22,7 +22,7 @@ PACKAGE = FOLDER.parent / "anonrisk" / "policy" / "ready"
 
 
 def packaged() -> dict[Path, str]:
-    """Give the policies as the package has them, by their paths."""
+    """Return the policies as the package has them, by their paths."""
     return {
         PACKAGE / f"{path.stem}.json": Policy.load(path).to_json() + "\n"
         for path in sorted(FOLDER.glob("*.yaml"))
@@ -30,7 +30,7 @@ def packaged() -> dict[Path, str]:
 
 
 def suites() -> dict[Path, str]:
-    """Give the suites of Great Expectations, by their paths."""
+    """Return the suites of Great Expectations, by their paths."""
     from anonrisk import gx
 
     return {
@@ -40,7 +40,7 @@ def suites() -> dict[Path, str]:
 
 
 def schema() -> dict[Path, str]:
-    """Give the JSON Schema of policies, by its path."""
+    """Return the JSON Schema of policies, by its path."""
     path = PACKAGE.parent / "schema.json"
     document = json.loads(path.read_text(encoding="utf-8"))
     document["$defs"]["budgets"] = budgets.schema("#/$defs/budgets")

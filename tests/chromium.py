@@ -219,7 +219,7 @@ class Page:
         self.call("Emulation.setEmulatedMedia", media=media, features=features)
 
     def run(self, script: str) -> Any:
-        """Give what an expression of JavaScript comes to; a promise is waited for."""
+        """Return what an expression of JavaScript comes to; a promise is waited for."""
         done = self.call(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
@@ -229,7 +229,7 @@ class Page:
         return done["result"].get("value")
 
     def wait_for(self, script: str) -> Any:
-        """Give what an expression comes to once that is something; a script may be at work."""
+        """Return what an expression comes to once that is something; a script may be at work."""
         deadline = time.monotonic() + SECONDS
         while not (found := self.run(script)):
             if time.monotonic() > deadline:

@@ -113,7 +113,7 @@ class Place:
         return self._of(sa.table(name))
 
     def query(self, text):
-        """Give what a query gives as a table."""
+        """Return what a query gives as a table."""
         import sqlalchemy as sa
 
         return self._of(sa.text(text).columns().subquery("given"))

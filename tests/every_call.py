@@ -172,7 +172,7 @@ def asking(refusal):
 
 
 def outcome(call, frame) -> str:
-    """Say whether a kind of table is asked for something; any other error is a fault."""
+    """Return whether a kind of table is asked for something; any other error is a fault."""
     try:
         call(frame)
     except UnsupportedFrameError:

@@ -194,7 +194,7 @@ def histograms(counted: anonrisk.ClassSizes) -> tuple[Counter, Counter]:
 
 
 def has_answer(asked: Case, rows: list[dict]) -> bool:
-    """Tell whether a question has an answer: rows, each of a person, and one role a column."""
+    """Return whether a question has an answer: rows, each of a person, and one role a column."""
     roles = [*asked.qid, *(one for one in (asked.sensitive, asked.unit) if one is not None)]
     if not asked.cells or not asked.qid or len({*roles}) < len(roles):
         return False

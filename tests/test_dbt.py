@@ -54,7 +54,7 @@ class Relation:
 
 
 def columns_of(connection, name="t"):
-    """Give the columns as dbt's adapters do: by the information schema."""
+    """Return the columns as dbt's adapters do: by the information schema."""
     query = sa.text(
         "select column_name, data_type from information_schema.columns "
         "where table_name = :name order by ordinal_position"

@@ -181,7 +181,7 @@ def test_nothing_below_the_floor_is_told(table):
 
 
 def told_of(sizes, k):
-    """Give what a combination whose classes have these sizes says of itself."""
+    """Return what a combination whose classes have these sizes says of itself."""
     table = pd.DataFrame({"who": np.repeat(np.arange(len(sizes)).astype(str), sizes)})
     held = table.anon.explore("who", k).to_dict()
     assert held["columns"][0]["levels"][0]["as_it_is"]

@@ -71,7 +71,7 @@ CALLS = {
 
 
 def quoted(error):
-    """Tell whether an error, or one that it was raised beside, quotes the cell."""
+    """Return whether an error, or one that it was raised beside, quotes the cell."""
     told = "".join(traceback.format_exception(error))
     while error is not None:
         told += f"{error!r} {error}"
@@ -80,7 +80,7 @@ def quoted(error):
 
 
 def says_nothing(call, frame):
-    """Tell whether a call answers, or refuses in words of ours."""
+    """Return whether a call answers, or refuses in words of ours."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

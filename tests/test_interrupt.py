@@ -68,7 +68,7 @@ def interrupted(work, file, at):
 
 
 def partial_results(work, file):
-    """Give what is left of some work that Ctrl-C ends here and there; a few times it is nothing."""
+    """Return what is left of some work that Ctrl-C ends here and there; at times nothing."""
     whole, n_places = interrupted(work, file, -1)
     assert not whole.partial
     results = []

@@ -45,7 +45,7 @@ def minimal_sets(row, rows, k):
 
 
 def chosen(rows, k, weights, **how):
-    """Give what becomes of each row, and what was said of the choice."""
+    """Return what becomes of each row, and what was said of the choice."""
     keys = Counter(rows)
     columns = []
     for cells in zip(*keys, strict=True):

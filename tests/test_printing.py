@@ -344,7 +344,7 @@ def classes_of_the_package():
 
 
 def prints_itself(kind):
-    """Tell whether somebody wrote how it prints: what `dataclass` makes is of no file."""
+    """Return whether somebody wrote how it prints: what `dataclass` makes is of no file."""
     code = getattr(kind.__repr__, "__code__", None)
     return code is not None and "anonrisk" in code.co_filename
 

@@ -87,7 +87,7 @@ def test_groups_of_different_numbers_are_even(n, k):
 
 
 def ways_to_cut(numbers, k):
-    """Give every grouping of neighbours, equal ones together, of at least k each."""
+    """Return every grouping of neighbours, equal ones together, of at least k each."""
     values = sorted(set(numbers))
     for cuts in product([False, True], repeat=len(values) - 1):
         groups = [[values[0]] * numbers.count(values[0])]
@@ -139,7 +139,7 @@ def test_even_groups_split_equal_numbers():
 
 
 def misses(size, share, error):
-    """Give the chance that a quantile of a sample lies off by more than the error in rank."""
+    """Return the chance that a quantile of a sample lies off by more than the error in rank."""
     rank = math.ceil(size * share)
     low = stats.binom.sf(rank - 1, size, share - error)
     high = stats.binom.cdf(rank - 1, size, share + error)

@@ -50,7 +50,7 @@ class Page(HTMLParser):
 
 
 def foreign(html):
-    """Give what pages and style sheets would ask other machines for."""
+    """Return what pages and style sheets would ask other machines for."""
     found = []
     for path in html.rglob("*.html"):
         loads = Page(path.read_text(encoding="utf-8")).loads

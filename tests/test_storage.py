@@ -36,7 +36,7 @@ KINDS = {".parquet": "parquet", ".feather": "feather", ".orc": "orc"}
 
 
 def filtered(**more: Any) -> pd.DataFrame:
-    """Give a table whose rare record was left out after its column was made a category."""
+    """Return a table whose rare record was left out after its column was made a category."""
     table = pd.DataFrame({"zip": [*["1011", "1012"] * 5, MARK], "n": range(11), **more})
     table["zip"] = table["zip"].astype("category")
     return table[table["zip"] != MARK].reset_index(drop=True)
@@ -69,7 +69,7 @@ def leaking(request: Any, tmp_path: Path) -> Path:
 
 
 def raw(path: Path) -> bytes:
-    """Give the bytes of a file, and those that are packed or written as base64 in it."""
+    """Return the bytes of a file, and those that are packed or written as base64 in it."""
     found = path.read_bytes()
     if path.suffix == ".feather":
         found += pa.ipc.open_file(path).read_all().schema.to_string().encode()
@@ -269,7 +269,7 @@ def test_row_groups_with_dictionaries_of_their_own(tmp_path: Path) -> None:
 
 
 def nested() -> Any:
-    """Give dictionaries inside of structs, lists and maps; one value is of no row."""
+    """Return dictionaries inside of structs, lists and maps; one value is of no row."""
     lists = pa.DictionaryArray.from_arrays(pa.array([0, None, 2, 0], pa.int8()), ["a", MARK, "c"])
     struct = pa.StructArray.from_arrays([lists, pa.array(range(4))], ["z", "n"])
     return pa.table(
@@ -389,7 +389,7 @@ def test_texts_that_were_made_missing_count(kind: str, tmp_path: Path) -> None:
 
 
 def _typed(array: Any, kind: str) -> Any:
-    """Give texts as another type over the same memory."""
+    """Return texts as another type over the same memory."""
     if kind == "large_string":
         offsets = pa.array(np.frombuffer(array.buffers()[1], np.int32).astype(np.int64)).buffers()[
             1

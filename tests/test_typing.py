@@ -54,7 +54,7 @@ def test_the_stub_has_every_method():
 
 
 def refused(call, *args, **kwargs):
-    """Give what is said of something wrong: it lists what would be right."""
+    """Return what is said of something wrong: it lists what would be right."""
     with pytest.raises(anonrisk.AnonRiskError) as raised:
         call(*args, **kwargs)
     return str(raised.value)
@@ -132,7 +132,7 @@ def test_every_function_is_used_by_the_consumer():
 
 
 def documents():
-    """Give every call that documents and docstrings show, as one function each.
+    """Return every call that documents and docstrings show, as one function each.
 
     A checker cannot know of `df.anon`, so that this stands as `anonrisk.anon(df)`.
     """

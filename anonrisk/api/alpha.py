@@ -22,7 +22,7 @@ def alpha(
     missing: Missing = "value",
     missing_sensitive: Missing = "value",
 ) -> float:
-    r"""Give the largest share that one sensitive value has of a class.
+    r"""Return the largest share that one sensitive value has of a class.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def anvc(
     frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
 ) -> float:
-    r"""Give the average number of value combinations of a quasi-identifier.
+    r"""Return the average number of value combinations of a quasi-identifier.
 
     Parameters
     ----------

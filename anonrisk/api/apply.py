@@ -100,7 +100,7 @@ def apply(
 
 
 def _made(engine: Engine, frame: Any, plan: Plan, on_unseen: OnUnseen) -> tuple[Any, int | None]:
-    """Give the table that a plan promises, and how many records there were, where that is known."""
+    """Return the table that a plan promises, and how many records there were, where it is known."""
     change: Recode | RecodeByRegion = (
         Recode(plan.recodings, on_unseen)
         if plan.regions is None

@@ -37,7 +37,7 @@ class Assessment(render.PrintedTable):
     values: dict[tuple[str, Name | None], Any]
 
     def __getitem__(self, measure: str) -> Any:
-        """Give a measure; of several sensitive columns, the worst."""
+        """Return a measure; of several sensitive columns, the worst."""
         found = [value for (name, _), value in self.values.items() if name == measure]
         if not found:
             known = list(dict.fromkeys(name for name, _ in self.values))
@@ -49,21 +49,21 @@ class Assessment(render.PrintedTable):
         return MEASURES[measure].worst_of(found) if measure in MEASURES else found[0]
 
     def of(self, measure: str, sensitive: Name | None) -> Any:
-        """Give a measure of one sensitive column."""
+        """Return a measure of one sensitive column."""
         try:
             return self.values[measure, sensitive]
         except KeyError:
             raise ArgumentError(f"{measure!r} of {sensitive!r} was not measured") from None
 
     def to_frame(self) -> pd.DataFrame:
-        """Give a pandas table: measure, sensitive column, value."""
+        """Return a pandas table: measure, sensitive column, value."""
         import pandas as pd
 
         rows = [(name, column, float(value)) for (name, column), value in self.values.items()]
         return pd.DataFrame(rows, columns=["measure", "sensitive", "value"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; no cell of the table is among them."""
+        """Return plain values that serialise as JSON; no cell of the table is among them."""
         values = [
             {
                 "measure": name,

@@ -39,7 +39,7 @@ def at_risk(
     missing: MissingOrWildcard = "value",
     missing_sensitive: Missing = "value",
 ) -> FrameT:
-    """Give the records of the classes that break a limit, as a table of the same kind.
+    """Return the records of the classes that break a limit, as a table of the same kind.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def beta_likeness(
     missing: Missing = "value",
     missing_sensitive: Missing = "value",
 ) -> float:
-    r"""Give the least β for which the table has β-likeness: the largest relative gain of a value.
+    r"""Return the least β for which the table has β-likeness: the largest relative gain of a value.
 
     Parameters
     ----------

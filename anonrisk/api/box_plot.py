@@ -51,7 +51,7 @@ class BoxPlot(Document, render.PrintedTable):
     groups: tuple[tuple[Any, Box], ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """Give a pandas table, a row a box, the box of all classes last."""
+        """Return a pandas table, a row a box, the box of all classes last."""
         import pandas as pd
 
         rows = [{"group": label, **vars(each)} for label, each in self._labelled()]
@@ -159,7 +159,7 @@ class BoxPlot(Document, render.PrintedTable):
 
 
 def _some(outliers: tuple[tuple[int, int], ...]) -> list[int]:
-    """Give the sizes of outliers that a picture shows, the first and the last among them."""
+    """Return the sizes of outliers that a picture shows, the first and the last among them."""
     step = max(1, len(outliers) // _OUTLIERS)
     return [size for size, _ in (*outliers[::step], *outliers[-1:])]
 
@@ -174,7 +174,7 @@ def box_plot(
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> BoxPlot:
-    """Give what box-and-whisker plots of class sizes are drawn from, group by group.
+    """Return what box-and-whisker plots of class sizes are drawn from, group by group.
 
     Parameters
     ----------

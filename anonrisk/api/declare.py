@@ -21,7 +21,7 @@ def declare(  # noqa: PLR0917
     insensitive: Names = (),
     unit: Name | None = None,
 ) -> FrameT:
-    """Give a table that carries the roles of its columns, so that later calls need no names.
+    """Return a table that carries the roles of its columns, so that later calls need no names.
 
     Parameters
     ----------

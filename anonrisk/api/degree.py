@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def degree(
     frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
 ) -> float:
-    r"""Give the degree of anonymity: 0 when every record is unique, 1 when all are alike.
+    r"""Return the degree of anonymity: 0 when every record is unique, 1 when all are alike.
 
     Parameters
     ----------

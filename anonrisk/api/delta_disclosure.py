@@ -23,7 +23,7 @@ def delta_disclosure(
     missing: Missing = "value",
     missing_sensitive: Missing = "value",
 ) -> float:
-    r"""Give the least δ for which the table has δ-disclosure privacy.
+    r"""Return the least δ for which the table has δ-disclosure privacy.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ def delta_presence(
     *,
     missing: Missing = "value",
 ) -> Presence:
-    r"""Give the least and largest share of a population class that is in the release.
+    r"""Return the least and largest share of a population class that is in the release.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def entropy(
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> float:
-    r"""Give the entropy of a quasi-identifier in bits: how much its value tells.
+    r"""Return the entropy of a quasi-identifier in bits: how much its value tells.
 
     Parameters
     ----------

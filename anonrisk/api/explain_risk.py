@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def explain_risk(
     frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
 ) -> RiskExplanation:
-    """Tell which column, dropped or coarsened, lowers the number of singletons most.
+    """Return which column, dropped or coarsened, lowers the number of singletons most.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ def is_quasi_identifier(
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> QidAnswer:
-    r"""Tell whether some columns can single out more than a share of the population.
+    r"""Return whether some columns can single out more than a share of the population.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ def k(
     unit: Name | None = None,
     missing: MissingOrWildcard = "value",
 ) -> int:
-    r"""Give the size of the smallest class: the table is k-anonymous for this k.
+    r"""Return the size of the smallest class: the table is k-anonymous for this k.
 
     Parameters
     ----------

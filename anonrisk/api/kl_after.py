@@ -74,7 +74,7 @@ class KlAfter(Document, render.PrintedTable):
     steps: tuple[KlStep, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """Give a pandas table, a row a step."""
+        """Return a pandas table, a row a step."""
         import pandas as pd
 
         return pd.DataFrame([asdict(step) for step in self.steps])

@@ -20,7 +20,7 @@ def kmap(
     *,
     missing: Missing = "value",
 ) -> int:
-    r"""Give the size of the smallest population class that the release has a record of (k-map).
+    r"""Return the size of the smallest population class that the release has a record of (k-map).
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ def ldiv(
     missing: Missing = "value",
     missing_sensitive: Missing = "value",
 ) -> float:
-    r"""Give the l-diversity of a table: how many sensitive values the worst class leaves in doubt.
+    r"""Return the l-diversity of a table: the sensitive values that its worst class keeps in doubt.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def linkability(
     period: str | timedelta | None = None,
     missing: Missing = "value",
 ) -> Linkability:
-    r"""Tell how many persons' records before and after a change of pseudonyms can be linked again.
+    r"""Return how many persons' records before and after new pseudonyms can be linked again.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ class AskedGoals:
         )
 
     def __bool__(self) -> bool:
-        """Tell whether anything is asked for."""
+        """Return whether anything is asked for."""
         return self.k is not None or self.risk is not None or self._of_values
 
     @property

@@ -31,7 +31,7 @@ def probabilistic_k(
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> ProbabilisticK:
-    r"""Give the k that each value has in the population with probability 1 − beta.
+    r"""Return the k that each value has in the population with probability 1 − beta.
 
     Parameters
     ----------

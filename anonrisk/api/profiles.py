@@ -40,7 +40,7 @@ class ClassProfiles(ValueCounts):
 
     @classmethod
     def of(cls, counted: ValueCounts) -> Self:
-        """Give the same counts as an object of this class."""
+        """Return the same counts as an object of this class."""
         return cls(**{name: getattr(counted, name) for name in counted.__dataclass_fields__})
 
     def ldiv(self, kind: Diversity = "distinct", *, c: float | None = None) -> float:

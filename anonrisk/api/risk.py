@@ -36,7 +36,7 @@ def risk(
     unit: Name | None = None,
     missing: MissingOrWildcard = "value",
 ) -> Risk:
-    r"""Give the risk of re-identification by prosecutor, journalist and marketer.
+    r"""Return the risk of re-identification by prosecutor, journalist and marketer.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def rr(
     frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
 ) -> LowerBound:
-    r"""Give Fischer-Hübner's average risk: a lower bound, shown beside classes / records.
+    r"""Return Fischer-Hübner's average risk: a lower bound, shown beside classes / records.
 
     Parameters
     ----------

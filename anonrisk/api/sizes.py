@@ -23,7 +23,7 @@ def sizes(
     missing: MissingOrWildcard = "value",
     name: Name = "class_size",
 ) -> Any:
-    """Give the size of each record's class.
+    """Return the size of each record's class.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ def tcloseness(
     missing: Missing = "value",
     missing_sensitive: Missing = "value",
 ) -> Closeness:
-    r"""Give the t-closeness of a table: how far the worst class is from the table as a whole.
+    r"""Return the t-closeness of a table: how far the worst class is from the table as a whole.
 
     Parameters
     ----------

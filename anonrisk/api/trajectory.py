@@ -39,7 +39,7 @@ def trajectory(
     missing: Missing = "value",
     progress: bool | None = None,
 ) -> Trajectory:
-    r"""Tell how many users a few of their linked records single out, measured and modelled.
+    r"""Return how many users a few of their linked records single out, measured and modelled.
 
     Parameters
     ----------

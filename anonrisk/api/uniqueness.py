@@ -20,7 +20,7 @@ def uniqueness(
     unit: Name | None = None,
     missing: MissingOrWildcard = "value",
 ) -> float:
-    """Give the share of the records that are singletons: alone in their class.
+    """Return the share of the records that are singletons: alone in their class.
 
     Parameters
     ----------

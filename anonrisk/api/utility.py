@@ -33,7 +33,7 @@ def utility(
     hierarchies: Mapping[Any, Any] | None = None,
     loss: Loss | LossFunction = "entropy",
 ) -> Utility:
-    r"""Tell what a changed table is still good for.
+    r"""Return what a changed table is still good for.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @in_one_state
 def was_perturbed(frame: Any) -> dict[Name, str]:
-    """Tell which columns `perturb` or `permute` has changed; an empty dict if none.
+    """Return which columns `perturb` or `permute` has changed; an empty dict if none.
 
     The mark travels as roles do: in `attrs` on pandas, in column metadata on Spark.
 

@@ -60,7 +60,7 @@ def _paths(given: argparse.Namespace) -> Iterator[str]:
 
 
 def as_text(commands: Iterable[str]) -> str:
-    """Give commands as the end of a text; nothing if there are none."""
+    """Return commands as the end of a text; nothing if there are none."""
     lines = [line for command in commands for line in _lines(command)]
     return "\n".join(("", "", "What next:", *lines)) if lines else ""
 
@@ -107,7 +107,7 @@ def _plans(verdict: Verdict, given: argparse.Namespace, source: Source) -> Itera
 
 
 def _beyond_policy(given: argparse.Namespace) -> bool:
-    """Tell whether the command line says what a plan for the policy would not know."""
+    """Return whether the command line says what a plan for the policy would not know."""
     said = (given.qids, given.sensitive, given.unit, given.missing, given.unlisted)
     return any(one is not None for one in said) or bool(sample_of(given))
 
@@ -141,7 +141,7 @@ def _page(given: argparse.Namespace, source: Source) -> Iterator[str]:
 
 
 def _table(given: argparse.Namespace) -> list[str]:
-    """Give the words that name the table, and how it is written."""
+    """Return the words that name the table, and how it is written."""
     said = {"--format": given.format, "--sep": given.sep, "--encoding": given.encoding}
     written = [f"{option}={value}" for option, value in said.items() if value is not None]
     dtypes = [f"{column}={kind}" for column, kind in given.dtypes]

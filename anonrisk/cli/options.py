@@ -88,7 +88,7 @@ def of_sample(parser: argparse.ArgumentParser) -> None:
 
 
 def sample_of(given: argparse.Namespace) -> dict[str, Any]:
-    """Give what the command line says of the sample, as keywords."""
+    """Return what the command line says of the sample, as keywords."""
     names = ("sampling_fraction", "population_size", "unsuppressed")
     said = {name: getattr(given, name, None) for name in names}
     return {name: value for name, value in said.items() if value is not None}

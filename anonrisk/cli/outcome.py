@@ -74,7 +74,7 @@ class Outcome:
 
     @classmethod
     def of_verdict(cls, verdict: Verdict, fail_on: str) -> Outcome:
-        """Give the exit code of a gate; only a pass is 0."""
+        """Return the exit code of a gate; only a pass is 0."""
         decided = replace(verdict, fail_on=fail_on)
         code = CODES[decided.status]
         told = decided.status == verdict.status
@@ -93,7 +93,7 @@ class Outcome:
 
     @classmethod
     def of_release(cls, verdict: ReleaseVerdict, **more: Any) -> Outcome:
-        """Give the exit code of a release, by the same rule."""
+        """Return the exit code of a release, by the same rule."""
         code = CODES[verdict.status]
         document = {**verdict.to_dict(), "exit_code": code, **plain(more)}
         tables = [name for name, one in verdict.tables.items() for _ in one.all_findings]
@@ -114,7 +114,7 @@ class Outcome:
 
     @classmethod
     def not_finished(cls, fail_on: str | None) -> Outcome:
-        """Give what stands where a result goes until there is one; a gate's is a verdict."""
+        """Return what stands where a result goes until there is one; a gate's is a verdict."""
         if fail_on is not None:
             return cls.of_verdict(Verdict.not_finished(), fail_on)
         return cls.refused(COULD_NOT_ASSESS, "it has not finished")
@@ -136,7 +136,7 @@ class Outcome:
 
 
 def plain(value: Any) -> Any:
-    """Give a value as JSON can hold it: infinity has no digits."""
+    """Return a value as JSON can hold it: infinity has no digits."""
     if isinstance(value, dict):
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):

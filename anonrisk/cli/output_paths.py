@@ -109,7 +109,7 @@ def outside_table(option: str, given: str, tables: Sequence[str], what: str = "t
 
 
 def _same_file(one: Path, other: Path) -> bool:
-    """Tell whether two paths are one file, also where it has two names."""
+    """Return whether two paths are one file, also where it has two names."""
     return one.resolve() == other.resolve() or (
         one.exists() and other.exists() and one.samefile(other)
     )

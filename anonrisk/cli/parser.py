@@ -40,7 +40,7 @@ class Parser(argparse.ArgumentParser):
         super().error(render.shown(message))
 
     def _own_options(self, args: Iterable[str]) -> Iterator[str]:
-        """Give what stands where an option of this parser would, as argparse sees it."""
+        """Yield what stands where an option of this parser would, as argparse sees it."""
         for arg in args:
             dashed = arg.startswith("-") and arg != "-"
             if arg == "--" or (self.has_commands and not dashed):

@@ -132,7 +132,7 @@ class _Place:
     def result(
         self, rules: list[str], rule: str, level: str, told: str, about: Iterable[Any]
     ) -> dict[str, Any]:
-        """Give one result; it is known again by what it is about, whatever was measured."""
+        """Return one result; it is known again by what it is about, whatever was measured."""
         same = json.dumps([self.tables, rule, *about], sort_keys=True)
         result = {
             "ruleId": rule,

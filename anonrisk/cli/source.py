@@ -48,7 +48,7 @@ class Source(Protocol):
         """Write a result where only this source can; tell whether that was so."""
 
     def starts(self, command: str) -> list[str] | None:
-        """Give the words that start a command on such tables; None where there is none."""
+        """Return the words that start a command on such tables; None where there is none."""
 
 
 # Commands that ask nothing of a table that a database is not asked for.

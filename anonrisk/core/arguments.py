@@ -21,7 +21,7 @@ _QUOTED = 80
 
 
 def _within(given: Any) -> bool:
-    """Tell whether a number is from zero up, and small enough to be a float."""
+    """Return whether a number is from zero up, and small enough to be a float."""
     try:
         return 0 <= float(given) < _TOO_LARGE
     except OverflowError:

@@ -11,12 +11,12 @@ CLOCKS_DIFFER = timedelta(minutes=5)
 
 
 def now() -> datetime:
-    """Give the time of this machine, in UTC."""
+    """Return the time of this machine, in UTC."""
     return datetime.now(UTC)
 
 
 def microseconds(moment: datetime) -> int:
-    """Give the microseconds since 1970-01-01 UTC, without rounding.
+    """Return the microseconds since 1970-01-01 UTC, without rounding.
 
     Examples
     --------

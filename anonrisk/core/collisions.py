@@ -59,7 +59,7 @@ def collision_chance(
     format: Alphabet = "hex",  # noqa: A002
     length: int | None = None,
 ) -> CollisionChance:
-    """Tell how likely it is that any two of so many persons share a pseudonym.
+    """Return how likely it is that any two of so many persons share a pseudonym.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class Roles(render.PrintedTable, InDocuments):
     columns: Qid = ()
 
     def __bool__(self) -> bool:
-        """Tell whether any role was declared."""
+        """Return whether any role was declared."""
         return bool(self.classified)
 
     @property
@@ -73,7 +73,7 @@ class Roles(render.PrintedTable, InDocuments):
         return ", ".join(words) or None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in asdict(self).items()
@@ -220,7 +220,7 @@ def renamed_direct(
 
 
 def unit_of(stored: Roles, columns: Sequence[Name]) -> Name | None:
-    """Give the declared unit, and refuse a table that has lost it."""
+    """Return the declared unit, and refuse a table that has lost it."""
     if stored.unit is not None and stored.unit not in columns:
         raise RolesLostError(
             f"declared unit {stored.unit!r} is gone: without it rows would be counted as persons. "
@@ -230,7 +230,7 @@ def unit_of(stored: Roles, columns: Sequence[Name]) -> Name | None:
 
 
 def quasi_of(roles: Roles | None) -> Qid:
-    """Give the declared quasi-identifiers, or say both ways to give them."""
+    """Return the declared quasi-identifiers, or say both ways to give them."""
     if roles is None or not roles.quasi:
         raise RolesNotGivenError(
             "no quasi-identifiers: name them in the call, as in df.anon.k(['zip', 'age']), "

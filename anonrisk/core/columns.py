@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         """An Index of pandas. A Series, which holds cells, becomes a frame in another way."""
 
         def to_frame(self, *, index: bool = ...) -> Any:
-            """Give the labels as cells."""
+            """Return the labels as cells."""
 
     # What pandas takes for a label and nobody takes for a number: a float names no column.
     Name: TypeAlias = str | int | date | tuple[Any, ...]
@@ -97,7 +97,7 @@ def skeleton(name: object) -> str:
 
 
 def _is_seen(letter: str) -> bool:
-    """Tell whether a character makes a difference between names."""
+    """Return whether a character makes a difference between names."""
     category = unicodedata.category(letter)
     return (
         letter not in _UNSEEN
@@ -165,7 +165,7 @@ def as_name(given: Any, role: str) -> Name:
 
 
 def _is_list(given: Any) -> bool:
-    """Tell whether this is a list of names. A Series is not: it holds cells."""
+    """Return whether this is a list of names. A Series is not: it holds cells."""
     if isinstance(given, (list, tuple, set, frozenset, KeysView)):
         return True
     array = hasattr(given, "tolist") and not hasattr(given, "iloc")

@@ -132,7 +132,7 @@ def has_tables(
     what: str,
     error: type[StoreError] = StoreError,
 ) -> bool:
-    """Tell whether all tables of a store are there, or none; refuse a part, and another's file."""
+    """Return whether all tables of a store are there, or none; refuse a part, or another's file."""
     from sqlalchemy import inspect
 
     present, ours = set(inspect(connection).get_table_names()), set(tables.tables)

@@ -24,7 +24,7 @@ _WIDTH = 92
 
 
 def fill(function: Callable[..., Any], known: Callable[[str], Callable[..., Any]]) -> None:
-    """Give a function a docstring that explains all of its parameters; `known` finds the others.
+    """Complete a docstring, so that it explains all parameters; `known` finds other functions.
 
     Examples
     --------

@@ -114,7 +114,7 @@ class Reader:
             raise self._not_yaml(f": {error}") from None
 
     def library(self) -> Any:
-        """Give PyYAML, or say how it is installed."""
+        """Return PyYAML, or say how it is installed."""
         try:
             import yaml
         except ImportError:
@@ -213,7 +213,7 @@ class _Size:
     known: dict[int, tuple[int, int, int]] = field(default_factory=dict)
 
     def of(self, node: Any, depth: int = 1) -> tuple[int, int, int]:
-        """Give the number of values, of letters, and of levels."""
+        """Return the number of values, of letters, and of levels."""
         self.reader.check_depth(depth)
         found = self.known.get(id(node))
         if found is None:

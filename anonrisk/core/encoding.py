@@ -134,7 +134,7 @@ def refused(column: Name, kind: str) -> UnsupportedColumnError:
 
 
 def letter_of(cells: Iterable[bytes], column: Name) -> str:
-    """Give the letter of a column by its encoded cells, each at least once.
+    """Return the letter of a column by its encoded cells, each at least once.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def letter_of(cells: Iterable[bytes], column: Name) -> str:
 
 
 def agreed(column: Name, before: str, now: str) -> str:
-    """Give the letter of a column of two tables together, and refuse two that do not fit.
+    """Return the letter of a column of two tables together, and refuse two that do not fit.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def agreed(column: Name, before: str, now: str) -> str:
 
 
 def name_bytes(name: Name) -> bytes:
-    """Give a name as it is hashed.
+    """Return a name as it is hashed.
 
     Examples
     --------

@@ -22,7 +22,7 @@ _ONE_WORD = re.compile(r"[A-Za-z0-9+/=_-]+")
 
 
 def read_key_file(path: Any, *, secret: bool = True, shared: bool = False) -> bytes:
-    """Give the bytes of a key file.
+    """Return the bytes of a key file.
 
     Parameters
     ----------

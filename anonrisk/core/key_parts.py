@@ -102,7 +102,7 @@ class KeyPart:
         write_key_file(path, self.to_bytes())
 
     def reveal(self) -> bytes:
-        """Give the bytes of the part, for code that needs them; do not print them."""
+        """Return the bytes of the part, for code that needs them; do not print them."""
         return self._share
 
     def __repr__(self) -> str:
@@ -131,7 +131,7 @@ def split(secret: bytes, holders: Sequence[Any]) -> tuple[KeyPart, ...]:
 
 
 def joined(parts: Iterable[Any]) -> tuple[bytes, tuple[str, ...]]:
-    """Give the key and its holders, if all parts of it are there, each once."""
+    """Return the key and its holders, if all parts of it are there, each once."""
     try:
         given = [parts] if isinstance(parts, KeyPart) else list(parts)
     except TypeError:
@@ -159,7 +159,7 @@ def _name(given: Any) -> str:
 
 
 def _named_twice(names: Sequence[str]) -> str | None:
-    """Give a name that is there more than once, however it is written."""
+    """Return a name that is there more than once, however it is written."""
     seen: set[str] = set()
     for name in names:
         same = " ".join(normalize("NFKC", name).casefold().split())

@@ -168,11 +168,11 @@ class Key:
         return self._holders
 
     def reveal(self) -> bytes:
-        """Give the bytes, for code that needs them; do not print them."""
+        """Return the bytes, for code that needs them; do not print them."""
         return self._secret
 
     def derived(self, purpose: str, *, length: int = 32) -> bytes:
-        """Give bytes for one purpose, from which neither the key nor those of another follow.
+        """Return bytes for one purpose, from which neither the key nor those of another follow.
 
         They are HKDF-SHA-256 (RFC 5869) of the key, with the purpose as `info`; 32 of them, unless
         another length is asked for.

@@ -31,7 +31,7 @@ def as_path(given: Any, what: str, error: type[AnonRiskError] = ArgumentError) -
 
 
 def is_there(path: Path) -> bool:
-    """Tell whether there is such a file or folder; of a name that no system takes there is none."""
+    """Return whether a file or folder exists; one with a name that no system takes does not."""
     try:
         return path.exists()
     except (OSError, ValueError):

@@ -38,7 +38,7 @@ DARK = Colours("#ff9257", "#4cc9a4", "#6cb2eb", "#a3abb5")
 
 
 def start(ax: Axes | None, rows: int = 0) -> tuple[Axes, Colours]:
-    """Give where to draw, a new figure of so many rows if nowhere was named, and its colours."""
+    """Return where to draw, a new figure of so many rows if nowhere was named, and its colours."""
     try:
         from matplotlib import pyplot as plt
         from matplotlib.axes import Axes as Drawn

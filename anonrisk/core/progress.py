@@ -182,7 +182,7 @@ def _bar_or_line() -> Screen:
 
 
 def _width() -> int:
-    """Give the letters that a line may have: one that is folded could not be wiped.
+    """Return the letters that a line may have: one that is folded could not be wiped.
 
     A terminal writes ``^C`` behind it.
     """

@@ -130,7 +130,7 @@ def check_scope(scope: Any) -> str | None:
 
 
 def canonical(value: Any, column: Name = "identity") -> bytes:
-    """Give the canonical bytes of a Python value.
+    """Return the canonical bytes of a Python value.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def canonical(value: Any, column: Name = "identity") -> bytes:
 
 
 def instant(value: dt.datetime, column: Name) -> int:
-    """Give microseconds since 1970 UTC; a timestamp without a zone is read as UTC."""
+    """Return microseconds since 1970 UTC; a timestamp without a zone is read as UTC."""
     if getattr(value, "nanosecond", 0):
         raise too_fine(column)
     try:
@@ -202,7 +202,7 @@ def refused(column: Name, kind: str) -> UnsupportedColumnError:
 
 
 def canonical_all(values: list[Any], column: Name) -> list[bytes]:
-    """Give the canonical bytes of many values of one kind."""
+    """Return the canonical bytes of many values of one kind."""
     # The commonest kinds are spared the questions that `canonical` asks of each value.
     if set(map(type, values)) == {int}:
         return _integers(values, column)

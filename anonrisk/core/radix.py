@@ -41,7 +41,7 @@ def with_room(
 def keys_of(
     columns: Iterable[tuple[NDArray[Any], int]], renumber: Renumber = renumbered
 ) -> tuple[Integers, int]:
-    """Give one number a row, equal where all the codes are, and a bound above it.
+    """Return one number per row, equal where all the codes are, and a bound above it.
 
     Parameters
     ----------

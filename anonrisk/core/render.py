@@ -176,7 +176,7 @@ def expectation(people: float) -> str:
 
 
 def width_of(text: str) -> int:
-    """Give the places that a text takes on a terminal: two for a character of East Asia.
+    """Return the places that a text takes on a terminal: two for a character of East Asia.
 
     Examples
     --------
@@ -286,13 +286,13 @@ def _folded_table(table: list[list[str]], widths: list[int], numbers: list[bool]
 
 
 def _numbers(rows: Sequence[Row], n_columns: int) -> list[bool]:
-    """Tell which columns hold numbers, but for a word here and there."""
+    """Return which columns hold numbers, but for a word here and there."""
     columns = [[row[i] for row in rows if row[i] not in ("", "-")] for i in range(n_columns)]
     return [sum(map(bool, map(_NUMBER.fullmatch, cells))) * 2 >= len(cells) for cells in columns]
 
 
 def _narrowed(cells: list[list[str]], numbers: list[bool], room: int) -> list[int] | None:
-    """Give widths that fit, the header folded first, then the widest; None where nothing fits."""
+    """Return widths that fit, the header folded first, then the widest; None where nothing fits."""
     columns = list(zip(*cells, strict=True))
     words = [max(width_of(word) for cell in column for word in _words(cell)) for column in columns]
     least = [n if number else min(n, _NARROW) for n, number in zip(words, numbers, strict=True)]

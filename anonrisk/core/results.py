@@ -148,7 +148,7 @@ class Interval:
         return iter((self.low, self.high))
 
     def __contains__(self, number: float) -> bool:
-        """Tell whether a number lies between the ends, the ends included."""
+        """Return whether a number lies between the ends, the ends included."""
         return self.low <= number <= self.high
 
     def __truediv__(self, number: float) -> Interval:

@@ -47,7 +47,7 @@ def role_words(given: Any, where: str) -> tuple[str, ...]:
 
 
 def written(words: Sequence[str]) -> Any:
-    """Give what `role_words` reads."""
+    """Return what `role_words` reads."""
     return words[0] if len(words) == 1 else list(words)
 
 
@@ -110,7 +110,7 @@ def picked(name: str | None, names: Iterable[str], what: str, argument: str) -> 
 
 
 def misspelt(key: str, right: str) -> bool:
-    """Tell whether a key was meant to be ours: passed over, its column would have no role.
+    """Return whether a key was meant to be ours: passed over, its column would have no role.
 
     Examples
     --------

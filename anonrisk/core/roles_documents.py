@@ -35,7 +35,7 @@ _KINDS = ("models", "seeds", "snapshots")
 
 
 def read_dbt(source: Any, model: str | None) -> dict[str, tuple[str, ...]]:
-    """Give the roles of each column of one model."""
+    """Return the roles of each column of one model."""
     document = read_document(source, DBT)
     tables = _of_manifest(document, model) if "nodes" in document else _of_properties(document)
     if not tables:
@@ -50,7 +50,7 @@ def read_dbt(source: Any, model: str | None) -> dict[str, tuple[str, ...]]:
 def write_dbt(
     words: Mapping[str, Sequence[str]], document: Any, model: str, *, in_config: bool
 ) -> dict[str, Any]:
-    """Give a file of properties with the roles of one model, else as it was."""
+    """Return a file of properties with the roles of one model, else as it was."""
     made: dict[str, Any] = {"version": 2} if document is None else read_document(document, DBT)
     if "nodes" in made:
         raise RolesDocumentError(
@@ -173,7 +173,7 @@ PROPERTY = "anonrisk:role"
 
 
 def read_frictionless(source: Any, resource: str | None) -> dict[str, tuple[str, ...]]:
-    """Give the roles of each field."""
+    """Return the roles of each field."""
     fields = _fields(read_document(source, FRICTIONLESS), resource)
     found: dict[str, tuple[str, ...]] = {}
     for name, field in fields.items():
@@ -188,7 +188,7 @@ def read_frictionless(source: Any, resource: str | None) -> dict[str, tuple[str,
 def write_frictionless(
     words: Mapping[str, Sequence[str]], schema: Any, resource: str | None
 ) -> dict[str, Any]:
-    """Give a schema with the roles, else as it was."""
+    """Return a schema with the roles, else as it was."""
     if schema is None:
         document: dict[str, Any] = {
             "fields": [{"name": name, "type": "any"} for name in words],
@@ -237,7 +237,7 @@ _TABLES = (
 def read_tags(
     rows: Any, meanings: Meanings | None, table: str | None
 ) -> dict[str, tuple[str, ...]]:
-    """Give the roles of each column that has a tag, whatever it means."""
+    """Return the roles of each column that has a tag, whatever it means."""
     known = _meanings(OURS if meanings is None else meanings)
     by_table: dict[str, dict[str, list[str]]] = {}
     for row in filter(None, map(_of_column, _rows(rows))):
@@ -254,7 +254,7 @@ def read_tags(
 def write_tags(
     words: Mapping[str, Sequence[str]], meanings: Meanings | None
 ) -> list[dict[str, str]]:
-    """Give a row for each role, with the first tag that means it."""
+    """Return a row for each role, with the first tag that means it."""
     tags: dict[str, str] = {}
     given = OURS if meanings is None else meanings
     _meanings(given)
@@ -328,7 +328,7 @@ def _rows(given: Any) -> Iterable[Mapping[str, Any]]:
 
 
 def _of_column(row: Mapping[str, Any]) -> tuple[str, str, str, str] | None:
-    """Give table, column, tag and value; nothing for a tag of a table, or of one that is gone."""
+    """Return table, column, tag and value; nothing for a tag of a table, or of one that is gone."""
     for key in ("column_name", "tag_name", "tag_value"):
         if key not in row:
             raise RolesDocumentError(f"the {TAGS} has a row without {key}{nearest(key, row)}")
@@ -546,7 +546,7 @@ class InDocuments:
         return cls._assembled(read_tags(rows, meanings, table), TAGS)
 
     def to_tags(self, meanings: Mapping[str, str | None] | None = None) -> list[dict[str, str]]:
-        """Give a row for each column and tag, to be set in a catalogue.
+        """Return a row for each column and tag, to be set in a catalogue.
 
         Parameters
         ----------

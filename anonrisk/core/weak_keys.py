@@ -62,7 +62,7 @@ def why_weak(secret: bytes) -> str:
 
 
 def _meant(secret: bytes) -> list[bytes]:
-    """Give what a text is the hexadecimal digits or the base64 of: counted bytes are so too."""
+    """Return what a text is the hexadecimal digits or the base64 of: counted bytes are so too."""
     written = secret.rstrip()
     meant = b""
     # Digits of another alphabet are read as base64 too, and give fewer different bytes.
@@ -77,7 +77,7 @@ def _meant(secret: bytes) -> list[bytes]:
 
 
 def _text(secret: bytes) -> str:
-    """Give a text as if it were typed in English; nothing where it is none."""
+    """Return a text as if it were typed in English; nothing where it is none."""
     try:
         text = normalize("NFKD", re.sub(r"\s", " ", secret.decode()))
     except UnicodeDecodeError:
@@ -103,7 +103,7 @@ def _why_not_drawn(secret: bytes) -> str:
 
 
 def could_be_key(name: str) -> bool:
-    """Tell whether the name of a variable or a file may be the key itself, given in its place.
+    """Return whether the name of a variable or a file may be the key itself, given in its place.
 
     Such a name is not quoted.
 
@@ -120,7 +120,7 @@ def could_be_key(name: str) -> bool:
 
 
 def _alphabet(secret: bytes) -> int:
-    """Give how many bytes each may have been drawn from, rather too few than too many."""
+    """Return how many bytes each may have been drawn from, rather too few than too many."""
     written = secret.rstrip()
     if not _PRINTED.issuperset(written):
         return 256
@@ -139,7 +139,7 @@ def _repeats(secret: bytes, alphabet: int) -> bool:
 
 @lru_cache
 def least_different(n: int, alphabet: int) -> int:
-    """Give how many different ones `n` draws have, but for a chance below 2 ** -40.
+    """Return how many different ones `n` draws have, but for a chance below 2 ** -40.
 
     Examples
     --------

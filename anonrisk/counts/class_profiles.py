@@ -108,7 +108,7 @@ class ValueCounts:
         return running - before[self.kind]
 
     def descending(self) -> tuple[Integers, Integers]:
-        """Give the counts of each kind from the largest down, with the kind of each."""
+        """Return the counts of each kind from the largest down, with the kind of each."""
         span = int(self.counts.max()) + 1
         keys = np.sort(self.kind * span + (span - 1 - self.counts))
         return keys // span, span - 1 - keys % span

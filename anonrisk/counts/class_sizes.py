@@ -132,7 +132,7 @@ class ClassCounts(Document, render.PrintedTable):
 
     @classmethod
     def of(cls, counted: ClassCounts) -> Self:
-        """Give the same counts as an object of this class."""
+        """Return the same counts as an object of this class."""
         return counted if type(counted) is cls else cls(**vars(counted))
 
     @classmethod
@@ -220,7 +220,7 @@ class ClassCounts(Document, render.PrintedTable):
     # ---- leaving --------------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
-        """Give the histogram as a pandas table: size, classes, records."""
+        """Return the histogram as a pandas table: size, classes, records."""
         import pandas as pd
 
         columns = {"size": self.sizes, "classes": self.classes, "records": self.records}
@@ -350,7 +350,7 @@ class ClassCounts(Document, render.PrintedTable):
         return found
 
     def _edges(self, k: int | None) -> list[tuple[int, int]]:
-        """Give the least and the largest size of each band that a class lies in."""
+        """Return the least and the largest size of each band that a class lies in."""
         cut = set() if k is None else {k - 1}
         ends = sorted({0, self.max, *(end for end in {*BANDS, *cut} if end < self.max)})
         bands = [(low + 1, high) for low, high in pairwise(ends)]

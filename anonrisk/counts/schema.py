@@ -85,7 +85,7 @@ class Schema(ABC):
 
     @abstractmethod
     def has_rows(self) -> bool:
-        """Tell whether there is any row, without reading more than one."""
+        """Return whether there is any row, without reading more than one."""
 
     @abstractmethod
     def scale_of(self, column: Name) -> str | None:
@@ -116,8 +116,8 @@ class Schema(ABC):
 
     @abstractmethod
     def is_whole(self, column: Name) -> bool:
-        """Tell whether a column holds whole numbers."""
+        """Return whether a column holds whole numbers."""
 
     @abstractmethod
     def is_text(self, column: Name) -> bool:
-        """Tell whether a column holds text, or nothing."""
+        """Return whether a column holds text, or nothing."""

@@ -184,7 +184,7 @@ class Smallest:
             self.found()
 
     def found(self) -> tuple[NDArray[np.uint64], Integers, int]:
-        """Give the hashes, ascending, their rows added up, and the end below which all are there.
+        """Return the hashes, ascending, their rows added up, and the end below which all are there.
 
         Examples
         --------

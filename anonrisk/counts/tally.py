@@ -46,17 +46,17 @@ class Domain:
 
     @property
     def is_scale(self) -> bool:
-        """Tell whether values have distances."""
+        """Return whether values have distances."""
         return self.kind in NUMBERS or self.kind in DATES
 
     def positions(self) -> NDArray[np.float64]:
-        """Give numbers that stand for the values: days for dates, else the numbers themselves."""
+        """Return numbers that stand for the values: days for dates, else the numbers themselves."""
         if self.kind == "timestamp":
             return np.asarray(np.floor_divide(self.values, MICROSECONDS), dtype=np.float64)
         return np.asarray(self.values, dtype=np.float64)
 
     def only(self, chosen: NDArray[np.bool_]) -> Domain:
-        """Give some of the values, in the same order."""
+        """Return some of the values, in the same order."""
         return Domain(self.kind, self.values[chosen], self.collapsed)
 
     def texts(self) -> list[str]:

@@ -16,7 +16,7 @@ MARK = "Made by anonrisk"
 
 
 def slug_of(name: str) -> str:
-    """Give the letters of a name that may stand in one of dbt.
+    """Return the letters of a name that may stand in one of dbt.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def model(dbt, session):
 
 
 def python_model(policy: Policy, model: str) -> dict[str, str]:
-    """Give the file that a dbt project needs to publish a model under a policy, by its path."""
+    """Return the file that a dbt project needs to publish a model under a policy, by its path."""
     refuse_no_gate(policy)
     literal = pformat(policy.to_dict(), indent=1, width=96, sort_dicts=False)
     text = _MODEL.format(

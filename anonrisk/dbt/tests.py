@@ -138,7 +138,7 @@ _ERROR_IF = {"fail": "!= 0", "warn": "< 0"}
 
 
 def sql_tests(policy: Policy, model: str, name: str) -> dict[str, str]:
-    """Give the files that a dbt project needs to hold a model to a policy, by their paths."""
+    """Return the files that a dbt project needs to hold a model to a policy, by their paths."""
     asked = _asked_of(policy)
     # One policy may hold several models, each by roles of its own: none takes another's files.
     prefix = f"anonrisk_{slug_of(name)}__{model}"

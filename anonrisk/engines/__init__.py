@@ -64,7 +64,7 @@ def refuse_path(frame: Any) -> None:
 
 
 def _scan_engine(frame: Any) -> Any:
-    """Give the engine of files that are scanned, which are asked as databases are."""
+    """Return the engine of files that are scanned, which are asked as databases are."""
     scan = sys.modules.get("anonrisk.engines.scan")
     if scan is None or not isinstance(frame, scan.ScanTable):
         return None

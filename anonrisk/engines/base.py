@@ -45,10 +45,10 @@ class Engine(Protocol):
     sets_a_pass: int
 
     def schema(self, frame: Any) -> Schema:
-        """Tell what a table is, without counting."""
+        """Return what a table is, without counting."""
 
     def with_roles(self, frame: Any, roles: Roles) -> Any:
-        """Give a table that carries these roles; the one at hand stays as it is."""
+        """Return a table that carries these roles; the one at hand stays as it is."""
 
     def count(self, frame: Any, asked: Asks[Answer]) -> Answer:
         """Count classes: `Question`, `ByGroup`, `ManySets`, `WholePersons`; rows: `MarkedRows`."""
@@ -77,7 +77,7 @@ class Engine(Protocol):
         """Select records by their classes."""
 
     def rewrite(self, frame: Any, change: Change) -> Any:
-        """Give a table with other cells; the one at hand stays as it is."""
+        """Return a table with other cells; the one at hand stays as it is."""
 
     def traces(self, frame: Any, question: TraceQuestion) -> TraceCounts:
         """Count the users whom a few of their records single out."""

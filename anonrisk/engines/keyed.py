@@ -82,7 +82,7 @@ class _SeenRows:
         self.n_rows = self.n_dropped = 0
 
     def counted(self, batch: Batch) -> tuple[Batch, dict[Name, list[bytes]]]:
-        """Give the classes that count, and their cells encoded."""
+        """Return the classes that count, and their cells encoded."""
         for name in self.gaps:
             self.gaps[name] += batch.n_missing(name)
         n_rows = int(batch.rows.sum())

@@ -67,7 +67,7 @@ def refuse_infinite(n_infinite: int, name: Name) -> None:
 
 
 def decimal_bounds(precision: int, scale: int) -> tuple[float, float]:
-    """Give the least and the largest float that a type of decimals holds."""
+    """Return the least and the largest float that a type of decimals holds."""
     whole = 10.0 ** (precision - scale)
     # Where floats are coarser than the last place, one that is surely inside.
     high = min(whole - 10.0**-scale, whole * (1 - 2.0**-52))
@@ -77,7 +77,7 @@ def decimal_bounds(precision: int, scale: int) -> tuple[float, float]:
 def ends_within(
     recoding: TopBottom, name: Name, bounds: tuple[float, float] | None
 ) -> tuple[float | None, float | None]:
-    """Give the bottom and the top that a column's type can hold; None for one without effect."""
+    """Return the bottom and the top that a column's type can hold; None for one without effect."""
     if bounds is None:
         return recoding.bottom, recoding.top
     low, high = bounds

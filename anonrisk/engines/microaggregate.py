@@ -23,7 +23,7 @@ _EXACT = 2**53
 
 
 def means(domain: Domain, counts: NDArray[np.int64], k: int, name: Name) -> NDArray[Any]:
-    """Give each value the mean of its group: squared distances are least, groups have k or more."""
+    """Return the group mean of each value: squared distances are least, groups have k or more."""
     _require_scale(domain, counts, name)
     if not len(domain):
         return domain.values
@@ -36,7 +36,7 @@ def means(domain: Domain, counts: NDArray[np.int64], k: int, name: Name) -> NDAr
 
 
 def means_of_several(tally: Tally, k: int) -> dict[Name, NDArray[Any]]:
-    """Give the classes of a tally the mean of their group in each column (MDAV)."""
+    """Return the classes of a tally the mean of their group in each column (MDAV)."""
     for name, domain in tally.domains.items():
         _require_scale(domain, tally.margin(name)[:-1], name)
         n_missing = int(tally.margin(name)[-1])

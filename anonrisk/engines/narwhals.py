@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def loaded(library: str, kind: str) -> Any:
-    """Give a class of a library, for `isinstance`; nothing where that is not imported.
+    """Return a class of a library, for `isinstance`; nothing where that is not imported.
 
     A file of the user's own may have the name of the library.
     """
@@ -23,7 +23,7 @@ def loaded(library: str, kind: str) -> Any:
 
 
 def inside_narwhals(frame: Any) -> Any:
-    """Give the table that a narwhals frame holds; None where it is no such frame."""
+    """Return the table that a narwhals frame holds; None where it is no such frame."""
     kinds = loaded("narwhals", "DataFrame"), loaded("narwhals", "LazyFrame")
     return frame.to_native() if isinstance(frame, kinds) else None
 
@@ -45,7 +45,7 @@ class NarwhalsEngine:
         self.name, self.sets_a_pass = engine.name, engine.sets_a_pass
 
     def schema(self, frame: Any) -> Schema:
-        """Tell what the table inside is."""
+        """Return what the table inside is."""
         return self._engine.schema(inside_narwhals(frame))
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:

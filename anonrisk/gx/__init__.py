@@ -27,7 +27,7 @@ __all__ = [  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
-    """Give an expectation by the name of its class."""
+    """Return an expectation by the name of its class."""
     if name in _BY_NAME:
         return _BY_NAME[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -97,7 +97,7 @@ class Rendered:
 
     @classmethod
     def template(cls, asked: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-        """Give the whole sentence and what stands for its `$names`."""
+        """Return the whole sentence and what stands for its `$names`."""
         qids = asked.get("qids") or []
         if isinstance(qids, dict):
             # A suite parameter stands for all of them.
@@ -203,7 +203,7 @@ def _rendered_details(result: ExpectationValidationResult | None) -> dict[str, A
 def _text(
     template: str, styling: Any = None, tag: str | None = None, **params: str
 ) -> RenderedStringTemplateContent:
-    """Give a sentence; what stands for its `$names` is escaped."""
+    """Return a sentence; what stands for its `$names` is escaped."""
     content: dict[str, Any] = {"template": template, "params": params}
     if styling:
         content["styling"] = styling
@@ -262,7 +262,7 @@ class GateExpectation(Rendered, BatchExpectation):
 
     @classmethod
     def is_abstract(cls) -> bool:
-        """Tell whether this is a base class; only others are registered."""
+        """Return whether this is a base class; only others are registered."""
         return not cls.own_keys
 
     @abstractmethod
@@ -387,7 +387,7 @@ class PrivacyExpectation(GateExpectation):
 
     @classmethod
     def limits(cls, given: dict[str, Any], severity: str) -> dict[str, Any]:
-        """Give the budgets of the policy that the fields stand for."""
+        """Return the budgets of the policy that the fields stand for."""
         found: dict[str, Any] = {}
         for budget in cls.budgets:
             found |= budget.limits(given, severity)
@@ -398,7 +398,7 @@ class PrivacyExpectation(GateExpectation):
 
     @classmethod
     def _or_sample(cls, name: str, value: Any) -> Any:
-        """Give the value of a field, or something that it takes where a parameter stands for it."""
+        """Return the value of a field, or something that it takes where a parameter stands in."""
         if name == "hierarchy" or not fields.is_parameter(value):
             return value
         if name in ("qids", "classified"):
@@ -447,7 +447,7 @@ class PrivacyExpectation(GateExpectation):
         return Policy.from_dict(cls.document(given, cls.limits(given, severity)))
 
     def given(self) -> dict[str, Any]:
-        """Give the fields; a suite parameter that nobody filled in is an error."""
+        """Return the fields; a suite parameter that nobody filled in is an error."""
         names = (*COMMON, *self.own_keys)
         return {
             name: getattr(self, name) if name == "hierarchy" else fields.filled(getattr(self, name))
@@ -463,7 +463,7 @@ class PrivacyExpectation(GateExpectation):
         return self.document({**given, **dict.fromkeys(OF_SAMPLE)}, counts)
 
     def judged(self, found: MetricAnswer) -> Judged:
-        """Give the findings of the policy that the fields stand for."""
+        """Return the findings of the policy that the fields stand for."""
         counted = found.counted
         if counted is None:
             return could_not_assess("nothing was counted")
@@ -492,7 +492,7 @@ class SensitiveExpectation(PrivacyExpectation):
 
 
 def _details(findings: list[Finding], decisive: Finding, counted: Counted) -> dict[str, Any]:
-    """Give the numbers that Data Docs show, of the quasi-identifier that decides."""
+    """Return the numbers that Data Docs show, of the quasi-identifier that decides."""
     rows = {"budgets": [_row(finding) for finding in findings]}
     found = counted.measured.get(decisive.qid)
     groups = found.groups if found is not None and isinstance(found.groups, list) else []
@@ -515,7 +515,7 @@ def _details(findings: list[Finding], decisive: Finding, counted: Counted) -> di
 
 
 def _row(finding: Finding) -> dict[str, Any]:
-    """Give the numbers of a finding."""
+    """Return the numbers of a finding."""
     row = {
         "budget": finding.budget,
         "status": finding.status,

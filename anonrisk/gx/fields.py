@@ -22,7 +22,7 @@ _PARAMETER = "$PARAMETER"
 
 
 def is_parameter(value: Any) -> bool:
-    """Tell whether a value is to be filled in when the suite runs."""
+    """Return whether a value is to be filled in when the suite runs."""
     return isinstance(value, dict)
 
 
@@ -36,7 +36,7 @@ def parameter(value: Any, field: str) -> Any:
 
 
 def filled(value: Any) -> Any:
-    """Give the value of a field; a suite parameter that nobody filled in is none."""
+    """Return the value of a field; a suite parameter that nobody filled in is none."""
     if is_parameter(value):
         raise ArgumentError(f"suite parameter {value.get(_PARAMETER)!r} has no value")
     return value

@@ -72,7 +72,7 @@ class MetricAnswer:
 
 @contextmanager
 def _table(engine: Any, domain: Any) -> Iterator[Any]:
-    """Give the rows of the batch that the condition keeps, as a table that anonrisk measures."""
+    """Return the rows of the batch that the condition keeps, as a table that anonrisk measures."""
     rows = engine.get_compute_domain(domain, domain_type=MetricDomainTypes.TABLE)[0]
     if not isinstance(engine, SqlAlchemyExecutionEngine):
         yield rows

@@ -49,7 +49,7 @@ class Judged:
         return overall(self.findings)
 
     def to_result(self) -> dict[str, Any]:
-        """Give the result as Great Expectations takes it: numbers and column names, no cell."""
+        """Return the result as Great Expectations takes it: numbers and column names, no cell."""
         sentences = [finding.sentence for finding in self.findings] or [self.told]
         message = shown(" ".join(filter(None, (*sentences, self.note))))
         doubt = [f.sentence for f in self.findings if f.status == COULD_NOT_ASSESS]

@@ -180,7 +180,7 @@ def _columns(policy: Policy) -> Any:
 
 
 def is_open(policy: Policy) -> bool:
-    """Tell whether the policy leaves it to the table which columns have a role."""
+    """Return whether the policy leaves it to the table which columns have a role."""
     about_values = any(
         budget.about_values and not budget.sensitive
         for rule in policy.rules

@@ -70,7 +70,7 @@ def _expectations(result: Any) -> Iterator[Any]:
 
 
 def budgets_of(expectation: PrivacyExpectation) -> Iterator[Budget]:
-    """Return the budgets that an expectation stands for."""
+    """Yield the budgets that an expectation stands for."""
     try:
         rules = expectation.policy_of(expectation.given(), expectation.finding_severity).rules
     except (AnonRiskError, ValueError):
@@ -346,7 +346,7 @@ def together(
     more: Iterable[Finding],
     block_on: str,
 ) -> Verdict:
-    """Give the verdict over all suites of a run: that of the only one, or the findings of all."""
+    """Return the verdict over all suites of a run: that of the only one, or the findings of all."""
     added = tuple(more)
     if len(verdicts) == 1 and not added:
         return verdicts[0]
@@ -362,7 +362,7 @@ def fail_on(block_on: str) -> str:
 
 
 def findings_of(one: Any, block_on: str) -> Iterator[Finding]:
-    """Give the findings of one result, also where Great Expectations itself could not evaluate it.
+    """Yield the findings of one result, also where Great Expectations could not evaluate it.
 
     Results below the level that blocks are left out, but for what could not be assessed.
     """

@@ -85,11 +85,11 @@ class Formula:
         return worst
 
     def worst_of(self, scores: Iterable[float]) -> float:
-        """Give the worst of a few scores that were aggregated elsewhere."""
+        """Return the worst of a few scores that were aggregated elsewhere."""
         return min(scores) if self.least else max(scores)
 
     def breaks(self, scores: Any, limit: float) -> Any:
-        """Tell which scores are beyond a limit, by more than a hair in the class's favour.
+        """Return which scores are beyond a limit, by more than a hair in the class's favour.
 
         The scores are numbers of NumPy or a column of Spark.
         """

@@ -9,7 +9,7 @@ Z = 1.959963984540054
 
 
 def wilson(hits: float, n: float) -> tuple[float, float]:
-    """Give Wilson's 95% interval for a share of `hits` in `n` independent trials.
+    """Return Wilson's 95% interval for a share of `hits` in `n` independent trials.
 
     Notes
     -----
@@ -30,7 +30,7 @@ def wilson(hits: float, n: float) -> tuple[float, float]:
 
 
 def clustered(total: float, squares: float, n: int, draws: int) -> tuple[float, float]:
-    """Give the 95% interval of a mean of `n` shares, each of them one person's in `draws` draws.
+    """Return the 95% interval of a mean of `n` shares, each of them one person's in `draws` draws.
 
     Draws of one person resemble each other. Wilson's interval is taken for as many independent
     draws as would scatter as much as the persons do: at most all draws, which is a design effect

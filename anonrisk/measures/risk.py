@@ -56,7 +56,7 @@ class Risk(render.PrintedTable):
     unique_match: Interval | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
         return {
             "basis": self.basis,
             **{attacker.name: attacker.to_dict() for attacker in self._attackers()},
@@ -170,7 +170,7 @@ def _ends(interval: Interval) -> str:
 
 
 def of_release(sizes: ClassCounts) -> Risk:
-    """Give the risks where every class of the population is as large as the table's."""
+    """Return the risks where every class of the population is as large as the table's."""
     risks = 1 / sizes.sizes
     records = sizes.records.astype(float)
     average = float((records * risks).sum() / records.sum())
@@ -179,7 +179,7 @@ def of_release(sizes: ClassCounts) -> Risk:
 
 
 def of_population(matched: Matched) -> Risk:
-    """Give the risks where the population's classes are known.
+    """Return the risks where the population's classes are known.
 
     The journalist's average is the larger of classes over their population and the marketer's
     average, as in ARX and El Emam.

@@ -22,7 +22,7 @@ MAX_COLUMNS = BITS
 
 
 def weights(n_columns: int, max_size: int) -> list[float]:
-    """Give the score of a minimal unique of one column, of two, …: (m − size)!.
+    """Return the score of a minimal unique of one column, of two, …: (m − size)!.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def weights(n_columns: int, max_size: int) -> list[float]:
 
 
 def exponent(n_columns: int) -> float:
-    """Give the power to which DIS-SUDA takes a score.
+    """Return the power to which DIS-SUDA takes a score.
 
     Examples
     --------
@@ -123,14 +123,14 @@ class Suda(render.PrintedTable):
         return not self.partial
 
     def to_frame(self) -> pd.DataFrame:
-        """Give a pandas table: the contribution of each column, the largest first."""
+        """Return a pandas table: the contribution of each column, the largest first."""
         import pandas as pd
 
         ordered = sorted(self.contributions.items(), key=lambda item: -item[1])
         return pd.DataFrame(ordered, columns=["column", "contribution"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; no cell of the table is among them."""
+        """Return plain values that serialise as JSON; no cell of the table is among them."""
         left_out = ("scores", "records", "qid", "contributions")
         figures = {name: value for name, value in vars(self).items() if name not in left_out}
         ended = {"partial": self.partial, "complete": self.complete}

@@ -68,17 +68,17 @@ class Ladder:
         return found
 
     def losses(self, first: Integers, last: Integers) -> Floats:
-        """Give what a cell loses if these positions, and all between, are put together."""
+        """Return what a cell loses if these positions, and all between, are put together."""
         return self.costs[self.step(first, last), first]
 
     def priced(self, loss: CellLoss, tally: Tally, name: Name) -> Ladder:
-        """Give the same steps at the prices of another loss."""
+        """Return the same steps at the prices of another loss."""
         column = name, tally.domains[name], tally.margin(name)
         choices = [Choice.of(choice.recoding, *column, loss) for choice in self.choices]
         return replace(self, choices=choices, costs=_costs(choices, self.members))
 
     def boxes(self, first: Integers, last: Integers) -> tuple[Integers, Integers]:
-        """Give the ends of the smallest part that holds these positions."""
+        """Return the ends of the smallest part that holds these positions."""
         step = self.step(first, last)
         return self.begins[step, first], self.ends[step, first]
 
@@ -100,16 +100,16 @@ class Ruler:
         return len(self.edges) + 2
 
     def losses(self, first: Integers, last: Integers) -> Floats:
-        """Give what a cell loses if these positions, and all between, are put together."""
+        """Return what a cell loses if these positions, and all between, are put together."""
         return self.span.losses(first, last)
 
     def priced(self, loss: CellLoss, tally: Tally, name: Name) -> Ruler:
-        """Give the same edges at the prices of another loss."""
+        """Return the same edges at the prices of another loss."""
         scale = self.scale.counted(self.place, tally.margin(name))
         return replace(self, scale=scale, span=loss.along(scale))
 
     def boxes(self, first: Integers, last: Integers) -> tuple[Integers, Integers]:
-        """Give these positions: edges are where they are."""
+        """Return these positions: edges are where they are."""
         return first, last
 
 

@@ -50,7 +50,7 @@ def before_plan(tally: Tally, request: PlanRequest, loss: Loss) -> PlanOutcome:
 
 
 def _loss(tally: Tally, qid: Qid, loss: Loss) -> float:
-    """Give what is lost before anything has become coarse: classes and secrets are as they are."""
+    """Return what is lost before anything has become coarse: classes and secrets as they are."""
     columns = [GroupedColumn.of(Keep(), c, tally.domains[c], tally.margin(c)) for c in qid]
     if not isinstance(loss, ClassLoss):
         return float(np.mean([column.mean(loss.of_groups(column)) for column in columns]))

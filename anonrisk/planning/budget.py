@@ -124,7 +124,7 @@ def shares(values: float, weights: Sequence[float], caps: Sequence[int]) -> list
 def _filled(
     split: list[int], log_values: float, weights: Sequence[float], caps: Sequence[int]
 ) -> list[int]:
-    """Give single values more to columns, the most useful for its room first, while they fit."""
+    """Return single values more to columns, the most useful for its room first, while they fit."""
     room = log_values + 1e-12 - sum(map(math.log, split))
     while True:
         fit = [c for c, d in enumerate(split) if d < caps[c] and math.log1p(1 / d) <= room]

@@ -46,7 +46,7 @@ class ClassRule:
     _parts = (SensitiveGoal,)
 
     def implies(self, other: ClassRule, *, persons: bool) -> bool:
-        """Tell whether a table that keeps to this rule keeps to the other one.
+        """Return whether a table that keeps to this rule keeps to the other one.
 
         A class of fewer columns is a union of classes of more, and no rule is broken by a union of
         classes that keep to it; but where a person is in several of them, shares of values may be.

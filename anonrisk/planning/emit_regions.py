@@ -83,7 +83,7 @@ def _places(regions: Regions, write: SqlWriter) -> dict[str, str]:
 
 
 def _cuts(regions: Regions) -> list[list[int]]:
-    """Give the cuts; where there is none, one of which both sides are the only region."""
+    """Return the cuts; where there is none, one of which both sides are the only region."""
     cuts: list[list[int]] = regions.cuts.tolist()
     return cuts or [[0, 0, -1, -1]]
 

@@ -185,7 +185,7 @@ _Node = tuple["Integers", "list[Integers]", "Integers"]
 
 
 def _nodes(tally: Tally, levels: Mapping[Name, Sequence[Choice]]) -> Iterator[_Node]:
-    """Give at each combination the class, the other codes and the number of each kind of record.
+    """Yield at each combination the class, the other codes and the number of each kind of record.
 
     Columns are made coarser one after the other, and the classes so far are one number: the work
     of a column is shared by all combinations of those behind it. The tally is in order, as `only`
@@ -228,7 +228,7 @@ def _nodes(tally: Tally, levels: Mapping[Name, Sequence[Choice]]) -> Iterator[_N
 def _scores(  # noqa: PLR0917
     ids: Integers, ranks: Integers, counts: Integers, sizes: Integers, distance: str, kept: int
 ) -> tuple[float, float] | None:
-    """Give l and t of the classes that are large enough; None if there is none."""
+    """Return l and t of the classes that are large enough; None if there is none."""
     large = sizes >= kept
     if not large.any():
         return None

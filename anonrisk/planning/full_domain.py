@@ -352,7 +352,7 @@ def _met(
     made: Plan,
     max_loss: float | None,
 ) -> MeasuredNode:
-    """Give the best node, or say which constraint stops all of them."""
+    """Return the best node, or say which constraint stops all of them."""
     n, goals = lattice.n, request.told()
     if found.best is None:
         unfinished = [

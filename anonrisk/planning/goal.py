@@ -49,7 +49,7 @@ class SensitiveGoal:
         return f"{name}{constant} of {render.visible(self.column)} {sign} {self.limit:g}"
 
     def implies(self, other: SensitiveGoal) -> bool:
-        """Tell whether what keeps to this goal keeps to the other one."""
+        """Return whether what keeps to this goal keeps to the other one."""
         same = (self.column, self.score, self.c, self.order)
         if same != (other.column, other.score, other.c, other.order):
             return False

@@ -95,7 +95,7 @@ class PlanRequest:
         return max((rule.k for rule in self.rules), default=1)
 
     def most_suppressed(self, given: float) -> float:
-        """Give the share of records that may be left out."""
+        """Return the share of records that may be left out."""
         limits = (goal.limit for goal in self.goals if goal.of_suppression)
         return min((given, *limits))
 

@@ -57,7 +57,7 @@ class Choice:
         return cls(recoding, column.groups, losses, len(present))
 
     def mean_loss(self, margin: Integers) -> float:
-        """Give what a cell of the column loses on average, without suppression."""
+        """Return what a cell of the column loses on average, without suppression."""
         return float(tidy(self.losses[self.groups] @ margin / int(margin.sum())))
 
 
@@ -180,7 +180,7 @@ class Lattice:
         return found
 
     def _of_rows(self, rolled: _Rolled, kept: Booleans) -> Floats:
-        """Give what a record of each combination loses."""
+        """Return what a record of each combination loses."""
         if isinstance(self.loss, ClassLoss):
             number, classes = self._classes(rolled, kept)
             return self.loss.of_classes(classes)[number]
@@ -205,7 +205,7 @@ class Lattice:
         return number, GroupedClasses(codes, groups, sizes, counts, kept[first])
 
     def by_column(self, node: Node, loss: CellLoss) -> Floats:
-        """Give what a cell of each column loses at a node, whatever it is worth."""
+        """Return what a cell of each column loses at a node, whatever it is worth."""
         rolled = self._roll_up(node)
         columns = zip(self.columns, self.margins, self.choices, node, strict=True)
         chosen = [
@@ -215,13 +215,13 @@ class Lattice:
         return loss.by_column(chosen, self._classes(rolled, self.kept(rolled).rows)[1])
 
     def plain_loss(self, node: Node) -> float:
-        """Give the loss of a node with all columns worth the same."""
+        """Return the loss of a node with all columns worth the same."""
         if isinstance(self.loss, ClassLoss):
             return self.measure(node).loss
         return float(self.by_column(node, self.loss).mean())
 
     def kept(self, rolled: _Rolled) -> KeptClasses:
-        """Tell which classes are left."""
+        """Return which classes are left."""
         if self.required is not None:
             return self.required.kept(Coded(rolled.codes, rolled.counts, rolled.sizes))
         rows = rolled.counts >= self.k
@@ -230,7 +230,7 @@ class Lattice:
         return KeptClasses(rows, n_below, sizes, sizes, len(rows), holds=len(sizes) > 0)
 
     def coded(self, node: Node) -> Coded:
-        """Give the combinations of a node as codes."""
+        """Return the combinations of a node as codes."""
         rolled = self._roll_up(node)
         return Coded(rolled.codes, rolled.counts, rolled.sizes)
 
@@ -312,7 +312,7 @@ def _refinements(choices: list[Choice]) -> Booleans:
 
 
 def _map(fine: Choice, coarse: Choice) -> Integers | None:
-    """Give the coarse group of each fine one, if it has only one."""
+    """Return the coarse group of each fine one, if it has only one."""
     mapping = np.zeros(len(fine.losses), dtype=np.int64)
     mapping[fine.groups] = coarse.groups
     return mapping if np.array_equal(mapping[fine.groups], coarse.groups) else None

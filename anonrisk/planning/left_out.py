@@ -103,7 +103,7 @@ def _holds(
     counted: list[ClassCounts],
     unit: Name | None,
 ) -> bool:
-    """Tell whether every class keeps to its rules."""
+    """Return whether every class keeps to its rules."""
     for rule, sizes in zip(rules, counted, strict=True):
         if sizes.k < rule.k:
             return False

@@ -57,7 +57,7 @@ class IncompleteKeys:
         return matched_sizes([_as_codes(column) for column in used.T], self.counts)
 
     def numbers(self, columns: Columns) -> Integers:
-        """Give one number a key, equal where some columns are, missing cells among them."""
+        """Return one number per key, equal where some columns are, missing cells among them."""
         if not columns:
             return np.zeros(len(self.counts), dtype=np.int64)
         used = (self.codes[:, column] + 1 for column in columns)
@@ -364,7 +364,7 @@ class _KeysBelow:
         return tuple(range(len(self.weights)))
 
     def without(self, columns: Columns) -> Columns:
-        """Give the other columns."""
+        """Return the other columns."""
         return tuple(column for column in self.all_columns if column not in columns)
 
     def lose(self, rows: Integers, columns: Columns) -> None:
@@ -477,7 +477,7 @@ class _KeysBelow:
 
 
 def _first_few(groups: Integers, sizes: Integers, counts: Integers, k: int) -> Booleans:
-    """Tell which keys lose cells so that everyone else in their group matches k.
+    """Return which keys lose cells so that everyone else in their group matches k.
 
     Whoever loses them is matched by the whole group. Keys that match fewest go first, until the
     next one has enough by what they add.
@@ -542,7 +542,7 @@ class _GiveBack:
             yield int(rows[i]), int(columns[i]), int(outside[i])
 
     def _give_back(self, row: int, column: int, outside: int) -> bool:
-        """Give one cell of a key back if everybody still matches k."""
+        """Return one cell of a key back if everybody still matches k."""
         near = self._near(row)
         codes, own = self.codes[column][near], self.were[row, column]
         match = (codes == own) | (codes < 0)
@@ -594,5 +594,5 @@ class _Places:
         return cls(np.argsort(numbers, kind="stable"), [0, *np.cumsum(counts).tolist()])
 
     def at(self, number: int) -> Integers:
-        """Give the places of a number."""
+        """Return the places of a number."""
         return self.order[self.ends[number] : self.ends[number + 1]]

@@ -45,7 +45,7 @@ class ProposedCut:
     rest: Integers
 
     def begins(self, of: Integers, position: Integers) -> Integers:
-        """Give the begin of the part that each combination goes to."""
+        """Return the begin of the part that each combination goes to."""
         at = self.at[of]
         if not isinstance(self.axis, Ladder):
             return np.where(position >= at, at, 0)
@@ -148,7 +148,7 @@ def _down(
 def _rest(
     of: Integers, counts: Integers, broken: Booleans, k: int, more: Integers | None = None
 ) -> Booleans:
-    """Tell which parts stay together: those that cannot go, and of the smallest enough for k.
+    """Return which parts stay together: those that cannot go, and of the smallest enough for k.
 
     Regions of which `more` is asked keep one part more.
     """
@@ -204,7 +204,7 @@ def _across(
 
 
 def _per_bit(gain: Floats, bits: Floats, fit: Booleans) -> Floats:
-    """Give what is gained per bit; 0 where a cut does not fit or gains nothing."""
+    """Return what is gained per bit; 0 where a cut does not fit or gains nothing."""
     useful = fit & (gain > 1e-12) & (bits > 0)
     return np.where(useful, gain, 0.0) / np.where(useful, bits, 1.0)
 

@@ -87,7 +87,7 @@ def refined(
 def fitted(
     axes: Sequence[Axis], recodings: Mapping[Name, Recoding], tally: Tally, k: int
 ) -> tuple[list[Axis], list[Integers]]:
-    """Give axes on which the groups of recodings stand together, and where each group begins."""
+    """Return axes on which the groups of recodings stand together, and where each group begins."""
     found = [
         _fitted(axis, recoding, tally, name, k)
         for axis, (name, recoding) in zip(axes, recodings.items(), strict=True)
@@ -222,7 +222,7 @@ def limit_of(
 
 
 def by_region(regions: Regions, tally: Tally, qid: Qid, others: Qid) -> Coded:
-    """Give the combinations of a table as codes of what regions make of them."""
+    """Return the combinations of a table as codes of what regions make of them."""
     places = []
     for name in qid:
         groups, _ = regions.columns[name].groups(tally.domains[name])
@@ -287,7 +287,7 @@ def _priced(axes: Sequence[Axis], qid: Qid, tally: Tally, loss: CellLoss) -> lis
 
 
 def _lost(axes: Sequence[Axis], parts: Partition) -> Floats:
-    """Give what a cell of each column loses on average."""
+    """Return what a cell of each column loses on average."""
     boxes = parts.boxes.transpose(1, 2, 0)
     lost = [axis.losses(*box) @ parts.sizes for axis, box in zip(axes, boxes, strict=True)]
     return tidy(np.array(lost) / int(parts.sizes.sum()))
@@ -426,7 +426,7 @@ def multidimensional(
 def _measured(
     made: tuple[Regions, PlanOutcome, list[float]], tally: Tally, qid: Qid, loss: ClassLoss
 ) -> tuple[Regions, PlanOutcome, list[float]]:
-    """Tell what the classes of regions lose."""
+    """Return what the classes of regions lose."""
     regions, after, losses = made
     coded = by_region(regions, tally, qid, ())
     keys, _ = radix.keys_of(zip(coded.codes, coded.sizes, strict=True))
@@ -482,7 +482,7 @@ def best(
 
 
 def _weighted(plan: Plan | None, weights: Sequence[float] | None) -> float:
-    """Give the loss of a plan, its columns worth what the caller says; none loses everything."""
+    """Return the loss of a plan, its columns worth what the caller says; none loses everything."""
     if plan is None:
         return np.inf
     loss, steps = _after(plan).loss, [step.loss for step in plan.steps]

@@ -119,7 +119,7 @@ def _prefixes(domain: Domain, counts: Integers, k: int) -> list[Prefix]:
 
 
 def _lengths(texts: list[str], counts: Integers) -> tuple[int, list[int]]:
-    """Give the usual length of codes, and the lengths at which they may be cut; none of words."""
+    """Return the usual length of codes, and the lengths at which they may be cut; none of words."""
     every = -(-len(texts) // _LOOKED_AT) or 1
     looked_at, records = texts[::every], counts[::every]
 

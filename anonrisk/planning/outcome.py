@@ -67,6 +67,6 @@ class PlanOutcome(render.PrintedFields):
 
 
 def bits_kept(lost: Floats, tally: Tally, qid: Qid) -> float:
-    """Give the bits that a cell keeps, from the share of them that each column loses."""
+    """Return the bits that a cell keeps, from the share of them that each column loses."""
     had = np.array([entropy_of(tally.margin(name)) for name in qid])
     return float(((1 - lost) * had).mean())

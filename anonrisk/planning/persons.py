@@ -38,7 +38,7 @@ class PersonsLimit:
     k: int
 
     def holds(self, of: Integers, counts: Integers, rows: Integers) -> Booleans:  # noqa: ARG002
-        """Tell which of some parts have enough; `of` is the part of each of the rows."""
+        """Return which of some parts have enough; `of` is the part of each of the rows."""
         part, _ = _pairs(of, self.units[rows])
         return np.diff(runs_of(part), append=len(part)) >= self.k
 
@@ -50,7 +50,7 @@ class PersonValues(SensitiveLimit):
     units: Integers
 
     def holds(self, of: Integers, counts: Integers, rows: Integers) -> Booleans:  # noqa: ARG002
-        """Tell which of some parts keep to it; `of` is the part of each of the rows."""
+        """Return which of some parts keep to it; `of` is the part of each of the rows."""
         n_ranks, units = len(self.overall), self.units[rows]
         pair, _ = _pairs(of * n_ranks + self.ranks[rows], units)
         first = runs_of(pair)

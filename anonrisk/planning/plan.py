@@ -145,7 +145,7 @@ class Plan(Document):
         return tuple(self.recodings)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON.
+        """Return plain values that serialise as JSON.
 
         Of the table's cells only those are among them that a region of k records or more shares.
         """
@@ -379,7 +379,7 @@ def _refuse_name(name: Any) -> None:
 
 
 def digest_of(stored: Mapping[str, Any]) -> str:
-    """Give the SHA-256 of the canonical JSON of what a stored plan does."""
+    """Return the SHA-256 of the canonical JSON of what a stored plan does."""
     doing = {key: _canonical(value) for key, value in stored.items() if key not in _BESIDE}
     if "regions" not in doing:
         # Cuts name columns by their place; else it does not matter which is recoded first.
@@ -689,11 +689,11 @@ class PlanDiff(PrintedTable):
         return cls(changes, (first.digest, second.digest))
 
     def __bool__(self) -> bool:
-        """Tell whether they differ."""
+        """Return whether they differ."""
         return bool(self.changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
         return {
             "same": not self,
             "digests": list(self.digests),

@@ -52,11 +52,11 @@ class _CellsOfRuler(Ruler):
     ends: Integers
 
     def losses(self, first: Integers, last: Integers) -> Floats:
-        """Give what a cell loses, up to the last position of the last cell."""
+        """Return what a cell loses, up to the last position of the last cell."""
         return super().losses(first, self.ends[last])
 
     def boxes(self, first: Integers, last: Integers) -> tuple[Integers, Integers]:
-        """Give the first position of the first cell and the last of the last."""
+        """Return the first position of the first cell and the last of the last."""
         return first, self.ends[last]
 
 
@@ -99,7 +99,7 @@ class StagedAxis:
         return len(self.begins) - 1
 
     def at(self, detail: int) -> Axis:
-        """Give the axis in some detail; positions keep their numbers."""
+        """Return the axis in some detail; positions keep their numbers."""
         axis = self.axis
         if isinstance(axis, Ladder):
             kept = slice(detail + 1)
@@ -129,7 +129,7 @@ class StagedAxis:
         return number[last] - number[np.minimum(first, last)] + 1
 
     def loss(self, detail: int) -> float:
-        """Give what a record loses on average where every cell is told apart."""
+        """Return what a record loses on average where every cell is told apart."""
         axis = self.at(detail)
         begins = self.begins[detail, self.taken]
         return float(axis.losses(begins, begins) @ self.counts) / int(self.counts.sum())
@@ -285,7 +285,7 @@ class _Asking:
 def _finer(
     axes: Sequence[StagedAxis], details: Sequence[int], tried: Integers, boxes: Integers
 ) -> Booleans:
-    """Tell which regions have cells in some detail that they had not when they were cut."""
+    """Return which regions have cells in some detail that they had not when they were cut."""
     found = np.zeros(len(boxes), dtype=bool)
     for c, staged in enumerate(axes):
         now = staged.cells(details[c], boxes[:, c])
@@ -309,7 +309,7 @@ WHY_IN_STAGES = (
 
 
 def countable_in_stages(request: PlanRequest) -> bool:
-    """Tell whether what is asked is of records, and of one class after another."""
+    """Return whether what is asked is of records, and of one class after another."""
     return request.unit is None and not request.of_policy and not request.wholes
 
 
@@ -420,7 +420,7 @@ def divide_in_stages(
 
 
 def _by_value(goal: SensitiveGoal, margins: Margins) -> SensitiveLimit:
-    """Give a limit with the rank of each value that a column has."""
+    """Return a limit with the rank of each value that a column has."""
     margin = margins.margin(goal.column)
     codes = np.flatnonzero(margin)
     made = limit_of(goal, codes, margin[codes], margins)
@@ -430,6 +430,6 @@ def _by_value(goal: SensitiveGoal, margins: Margins) -> SensitiveLimit:
 
 
 def _among(all_values: Domain, some: Domain, codes: Integers) -> Integers:
-    """Give the codes of some values among all, missing last."""
+    """Return the codes of some values among all, missing last."""
     place = np.searchsorted(all_values.values, some.values)
     return np.append(place, len(all_values))[codes]

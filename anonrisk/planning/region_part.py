@@ -21,19 +21,19 @@ class RegionLimit(Protocol):
     """What every region must keep to beside its records."""
 
     def holds(self, of: Integers, counts: Integers, rows: Integers) -> Booleans:
-        """Tell which of some parts keep to it; `of` is the part of each of the rows."""
+        """Return which of some parts keep to it; `of` is the part of each of the rows."""
 
 
 class PartLoss(Protocol):
     """What parts of regions lose by the records that they hold; in which unit does not matter."""
 
     def lost(self, of: Integers, counts: Integers, rows: Integers) -> Floats:
-        """Give what the records of each part lose together; `of` is the part of each row."""
+        """Return what the records of each part lose together; `of` is the part of each row."""
 
     def sides(
         self, part: RegionPart, column: int, below: Integers, above: Integers
     ) -> tuple[Floats, Floats]:
-        """Give what both sides lose of a cut behind each position that a region has of a column.
+        """Return what both sides lose of a cut behind each position that a region has of a column.
 
         `below` and `above` are the records of the sides, by region and position.
         """
@@ -51,7 +51,7 @@ class SensitiveLimit:
     limit: float
 
     def holds(self, of: Integers, counts: Integers, rows: Integers) -> Booleans:
-        """Tell which of some parts keep to it; `of` is the part of each of the rows."""
+        """Return which of some parts keep to it; `of` is the part of each of the rows."""
         part, rank, times = runs(of, self.ranks[rows], len(self.overall), counts)
         starts = runs_of(part)
         found = ValueCounts(
@@ -214,7 +214,7 @@ def keeping(
 
 
 def lost_apart(part: RegionPart, values: Integers, size: int, loss: PartLoss) -> Floats:
-    """Give what regions lose where their records are parted by a value."""
+    """Return what regions lose where their records are parted by a value."""
     order, number, owners, _ = grouped(part.owners, values, size)
     lost = loss.lost(number, part.counts[order], part.rows[order])
     return np.asarray(np.bincount(owners, lost, len(part.sizes)), dtype=np.float64)

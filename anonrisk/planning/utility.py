@@ -53,7 +53,7 @@ class ChangedColumn:
         return (lost + self.n_suppressed) / self.n
 
     def shares(self) -> Iterator[tuple[int, float, float]]:
-        """Give for each label how often it occurs, Pr(B) and H(X | B)."""
+        """Yield for each label how often it occurs, Pr(B) and H(X | B)."""
         for label in self.labels:
             inside = self.before[label.members]
             share = float(inside.sum()) / self.n
@@ -291,13 +291,13 @@ class Utility:
     loss_kind: str = "entropy"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values."""
+        """Return plain values."""
         more = ("loss", "loss_kind", "n_records", "n_suppressed")
         figures = {name: getattr(self, name) for name in (*_WORDS, *more)}
         return {**figures, "moved": plain(self.moved)}
 
     def to_frame(self) -> pd.DataFrame:
-        """Give the measures as a table, a row each."""
+        """Return the measures as a table, a row each."""
         import pandas as pd
 
         values = [getattr(self, name) for name in _WORDS]
@@ -438,7 +438,7 @@ def _loss(  # noqa: PLR0917
     sizes: Any,
     sensitive: Name | None,
 ) -> float | None:
-    """Give the loss that was asked for; columns only where all of them can be told."""
+    """Return the loss that was asked for; columns only where all of them can be told."""
     n, lost = found.n_records, found.n_suppressed
     if callable(asked):
         each = np.zeros(0, dtype=np.int64)

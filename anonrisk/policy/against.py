@@ -178,7 +178,7 @@ def _changes(
 
 
 def _unlike(bad: Iterable[Finding], others: Iterable[Finding]) -> Iterator[Finding]:
-    """Give the findings that nothing like them does not pass among the others.
+    """Yield the findings that nothing like them does not pass among the others.
 
     Of every subset the worst is told, which may be another one: then any that says the same of
     other columns is like it.
@@ -194,7 +194,7 @@ def _unlike(bad: Iterable[Finding], others: Iterable[Finding]) -> Iterator[Findi
 
 
 def _asked(finding: Finding) -> tuple[Any, ...]:
-    """Give what was asked, but for the quasi-identifier."""
+    """Return what was asked, but for the quasi-identifier."""
     stated = tuple(sorted((key, str(value)) for key, value in finding.parameters.items()))
     about = (finding.budget, finding.severity, finding.sensitive, finding.group)
     # What a policy checks by itself has a limit only where it could be told.

@@ -56,7 +56,7 @@ def checked(
     every_score: bool = False,
     counted_by: Callable[..., Counted] = count,
 ) -> tuple[Verdict, Counted | None]:
-    """Give the verdict with the counts that it rests on, where there are any; see `count`.
+    """Return the verdict with the counts that it rests on, where there are any; see `count`.
 
     What is `counted_by` another function is the columns of this table and the counts of a larger
     one.

@@ -207,7 +207,7 @@ class Coverage(Document):
         return (*words, *([f"{ATTRIBUTE_NOT_JUDGED} for {_listed(open_)}"] if open_ else ()))
 
     def groups(self) -> Iterator[tuple[tuple[Name, ...], str | None, str]]:
-        """Return columns alike together: names, role, and who looked at them or why nobody did.
+        """Yield columns alike together: names, role, and who looked at them or why nobody did.
 
         Examples
         --------

@@ -295,7 +295,7 @@ class _Claim:
         return cells.n_values - cells.n_folded
 
     def doubts(self, inside: list[str]) -> Iterator[Doubt]:
-        """Return the doubts about this column by itself."""
+        """Yield the doubts about this column by itself."""
         yield from self._identifies()
         yield from self._is_free_text()
         yield from self._has_placeholders()

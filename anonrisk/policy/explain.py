@@ -83,7 +83,7 @@ class Explanation:
     together: tuple[WithoutSeveral, ...] = ()
 
     def best(self) -> dict[str, Name]:
-        """Give for each budget the column that, dropped, lowers the risk furthest, if any does."""
+        """Return for each budget the column that, dropped, lowers the risk furthest, if any."""
         found: dict[str, Name] = {}
         for one in self.columns:
             if one.gain > 0:
@@ -104,7 +104,7 @@ class Explanation:
         return tuple(_sentence(tried) for tried in self._by_finding())
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
         return {
             "advice": list(self.advice()),
             "without": [{"column": one.column, **_both(one)} for one in self.columns],
@@ -166,7 +166,7 @@ def _both(one: Without | WithoutSeveral) -> dict[str, Any]:
 
 
 def _sentence(tried: Sequence[Without | WithoutSeveral]) -> str:
-    """Say whether one column is enough, several together are, or none."""
+    """Return whether one column is enough, several together are, or none."""
     before = tried[0].before
     about = f"{before.budget} of {about_of(before)}"
     enough = [one for one in tried if one.after.passed]

@@ -84,7 +84,7 @@ def text(given: Any, where: str) -> str:
 
 
 def is_text(given: str) -> bool:
-    """Tell whether a text can be written: half of a surrogate pair cannot."""
+    """Return whether a text can be written: half of a surrogate pair cannot."""
     return not any("\ud800" <= character <= "\udfff" for character in given)
 
 

@@ -111,7 +111,7 @@ class Finding(Document, PrintedFields):
         return percent(value, limit), as_given(limit), room(margin)
 
     def blocks(self, fail_on: str = "fail") -> bool:
-        """Tell whether it keeps a table from being published; see `Verdict.fail_on`."""
+        """Return whether it keeps a table from being published; see `Verdict.fail_on`."""
         if self.status == COULD_NOT_ASSESS:
             # Nobody knows how bad it is where nothing was measured. Limits that only warn are no
             # gate, unless somebody says that warnings decide.
@@ -126,7 +126,7 @@ class Finding(Document, PrintedFields):
         return self.status == FAIL and budgets.named(self.budget) is not None
 
     def waived(self, waiver: Mapping[str, str], sentence: str) -> Finding:
-        """Give the same finding, still broken, with the waiver that keeps it from blocking."""
+        """Return the same finding, still broken, with the waiver that keeps it from blocking."""
         return replace(
             self,
             severity=WAIVED,
@@ -176,7 +176,7 @@ class Finding(Document, PrintedFields):
         return self.waivable and all(isinstance(one, str) and one in self.sentence for one in said)
 
     def contradicts_itself(self) -> bool:
-        """Tell whether the numbers do not add up, or say something else than the status."""
+        """Return whether the numbers do not add up, or say something else than the status."""
         if self.passed and self.budget not in _OTHERS and budgets.named(self.budget) is None:
             return True
         value, limit, margin = self.value, self.limit, self.margin
@@ -238,7 +238,7 @@ def named_once(
 
 
 def unknown(budget: str, message: str, *, severity: str = "fail", **about: Any) -> Finding:
-    """Give the finding of something that could not be measured, and why."""
+    """Return the finding of something that could not be measured, and why."""
     kind = budgets.named(budget)
     what = (_OTHERS.get(budget) if kind is None else kind.what) or f"Budget {budget}"
     why = shown(message).rstrip(".")

@@ -40,7 +40,7 @@ class Judge:
     context: Context
 
     def findings(self, budget: Budget) -> Iterator[Finding]:
-        """Give the findings of a budget: one per sensitive column, or per group."""
+        """Yield the findings of a budget: one per sensitive column, or per group."""
         if isinstance(budget, SensitiveBudget):
             yield from self._of_values(budget)
         elif isinstance(budget, ReleaseBudget):

@@ -60,7 +60,7 @@ def undecided(budgets: Iterable[Budget], *, of_policy: bool = False) -> str:
 
 
 def nothing_decides(budgets: Iterable[Budget]) -> bool:
-    """Tell whether every limit only warns or is out of reach."""
+    """Return whether every limit only warns or is out of reach."""
     return all(budget.vacuous or budget.severity != "fail" for budget in budgets)
 
 

@@ -54,7 +54,7 @@ class _Limit:
         return f"{self.name}{of}{about} {sign} {self.limit:g}{only}"
 
     def covers(self, other: _Limit) -> bool:
-        """Tell whether it is about all that another limit is: more columns single out more."""
+        """Return whether it is about all that another limit is: more columns single out more."""
         kind = budgets.named(self.name)
         told = dict(self.parameters), dict(other.parameters)
         same = self.name == other.name and kind is not None and kind.implies(*told)
@@ -65,7 +65,7 @@ class _Limit:
         return same and columns and subsets and about
 
     def keeps(self, other: _Limit) -> bool:
-        """Tell whether it asks for at least as much."""
+        """Return whether it asks for at least as much."""
         more = self.limit - other.limit
         strict = more >= 0 if budgets.at_least(self.name) else more <= 0
         return strict and (self.severity == "fail" or other.severity != "fail")

@@ -303,7 +303,7 @@ class _Values:
             self._run(about, scores, found)
 
     def _every(self, name: Name) -> Iterator[tuple[Sensitive, Score]]:
-        """Give the scores that need no argument, and the distance that the column's kind has."""
+        """Yield the scores that need no argument, and the distance that the column's kind has."""
         plain = Sensitive(name, self.policy.missing_sensitive or "error")
         for measure, formula in MEASURES.items():
             if measure != "tcloseness" and not formula.takes_c:

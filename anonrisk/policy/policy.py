@@ -75,7 +75,7 @@ def _title(policy: Terms) -> str:
 
 
 def _table(policy: Terms) -> tuple[list[str], Sequence[str], list[list[str]]]:
-    """Give the budgets; a quasi-identifier that all of them are about is named once."""
+    """Return the budgets; a quasi-identifier that all of them are about is named once."""
     rows = _rows(policy)
     if not rows:
         return [_title(policy), _COLUMNS_ALONE], (), []
@@ -333,7 +333,7 @@ class Policy(Terms):
 
     @classmethod
     def ready(cls, name: str) -> Self:
-        """Give a policy that the package has: cms_k11, hipaa_style, open_data or research_k5.
+        """Return a policy that the package has: cms_k11, hipaa_style, open_data or research_k5.
 
         Parameters
         ----------
@@ -409,7 +409,7 @@ class Policy(Terms):
         return policy
 
     def with_roles(self, **roles: Unpack[RoleArguments]) -> Self:
-        """Give the same policy with other roles, as in ``with_roles(quasi=["zip", "age"])``.
+        """Return the same policy with other roles, as in ``with_roles(quasi=["zip", "age"])``.
 
         Parameters
         ----------

@@ -38,7 +38,7 @@ def attempt(call: Callable[[], T]) -> T | Problem:
 
 
 def apart(together: Problem, alone: dict[K, T | Problem]) -> dict[K, T | Problem]:
-    """Give what each came to by itself, after they failed together.
+    """Return what each came to by itself, after they failed together.
 
     Where none fails by itself, the fault has passed, and nobody can tell what else it did.
     """

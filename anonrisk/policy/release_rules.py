@@ -276,7 +276,7 @@ def _may_be_direct(policy: Terms, published: Published) -> set[Name]:
 
 
 def _shapes(published: Published) -> Iterator[tuple[Name, set[str]]]:
-    """Give each name with the skeletons that it may be found by: as a whole, and its last part.
+    """Yield each name with the skeletons that it may be found by: as a whole, and its last part.
 
     What a join adds to a name, as in ``name_x``, makes it no other column.
     """

@@ -61,7 +61,7 @@ class PolicyRoles:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values; roles that no column has are left out."""
+        """Return plain values; roles that no column has are left out."""
         lists = {role: list(getattr(self, role)) for role in LISTS if getattr(self, role)}
         single = {role: getattr(self, role) for role in SINGLE if getattr(self, role) is not None}
         return {**lists, **single}
@@ -94,7 +94,7 @@ class Rule:
             yield from combinations(columns, self.every_subset_of)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values, as an entry of `qids`."""
+        """Return plain values, as an entry of `qids`."""
         columns = {} if self.columns is None else {"columns": list(self.columns)}
         subsets = {"every_subset_of": self.every_subset_of} if self.every_subset_of else {}
         return {**columns, **subsets, "budgets": budgets.written(self.budgets)}

@@ -41,7 +41,7 @@ class CountingEngine:
         self._engine, self.passes = engine, 0
 
     def __getattr__(self, name: str) -> Any:
-        """Give what the engine has, and count where that is a pass."""
+        """Return what the engine has, and count where that is a pass."""
         self.passes += name in self._PASSES
         return getattr(self._engine, name)
 
@@ -147,7 +147,7 @@ def policy_for(policy: TermsT, frame: Any) -> TermsT:
 
 
 def is_empty(frame: Any) -> bool:
-    """Tell whether a table has no row at all; one that cannot be asked has other faults."""
+    """Return whether a table has no row at all; one that cannot be asked has other faults."""
     return attempt(lambda: engine_for(frame).schema(frame).has_rows()) is False
 
 

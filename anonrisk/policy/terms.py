@@ -108,7 +108,7 @@ class Terms:
     drafted: Drafted | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values: every setting, whether written or not, in one form.
+        """Return plain values: every setting, whether written or not, in one form.
 
         Returns
         -------

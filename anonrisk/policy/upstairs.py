@@ -7,5 +7,5 @@ from typing import Any
 
 
 def gx_suite() -> Any:
-    """Give the module that makes suites of policies (needs the extra `gx`)."""
+    """Return the module that makes suites of policies (needs the extra `gx`)."""
     return import_module("anonrisk.gx.suite")

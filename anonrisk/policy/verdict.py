@@ -38,7 +38,7 @@ _READER = Reader("verdict", ArgumentError)
 
 
 def now() -> str:
-    """Give the time in UTC, to the second."""
+    """Return the time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -234,7 +234,7 @@ class Verdict:
     # ---- leaving and coming back ------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; the only cells are groups of `by`."""
+        """Return plain values that serialise as JSON; the only cells are groups of `by`."""
         return {
             "schema_version": SCHEMA_VERSION,
             "library": "anonrisk",
@@ -305,7 +305,7 @@ class Verdict:
         return verdict
 
     def _contradicted(self) -> bool:
-        """Tell whether the table that is described could not have passed like this."""
+        """Return whether the table that is described could not have passed like this."""
         seen = {*self.columns, ROW_LABELS}
         n_rows, n_dropped = self.n_rows or 0, self.n_dropped or 0
         most = max((f.value or 0 for f in self.findings if f.budget == "k"), default=0)
@@ -328,11 +328,11 @@ class Verdict:
 
     @classmethod
     def not_finished(cls, policy_digest: str | None = None, **about: Any) -> Self:
-        """Give what stands where a verdict goes until there is one: a killed run leaves no pass."""
+        """Return what stands where a verdict goes until there is one: killed runs leave no pass."""
         return cls((unknown("table", "the check has not finished"),), policy_digest, **about)
 
     def about(self, table: str | None, files: Iterable[str] = ()) -> Self:
-        """Give the same verdict with the name of its table and the files it was read from."""
+        """Return the same verdict with the name of its table and the files it was read from."""
         return replace(self, table=table, files=tuple(files))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -420,7 +420,7 @@ def read_by(engine: str | None) -> str:
 
 
 def overall(findings: Iterable[Finding]) -> str:
-    """Give the status of all findings together: one that failed decides, then one in doubt.
+    """Return the status of all findings together: one that failed decides, then one in doubt.
 
     That it is a draft comes before all: what fails by roles that are guesses is no verdict.
     """

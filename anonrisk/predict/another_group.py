@@ -86,7 +86,7 @@ def estimate(counted: ClassCounts, k: int, j: int) -> ClassEstimate:
 
 
 def weights(counted: ClassCounts, k: int, j: int) -> Floats:
-    """Give what a class of each size of the table adds to the estimate.
+    """Return what a class of each size of the table adds to the estimate.
 
     Notes
     -----
@@ -107,7 +107,7 @@ def weights(counted: ClassCounts, k: int, j: int) -> Floats:
 
 
 def _chance(counted: ClassCounts, k: int, j: int, own: float, next_: float) -> float:
-    """Give Q/Ĉ_j, the chance of having j people of the classes that have them, or less.
+    """Return Q/Ĉ_j, the chance of having j people of the classes that have them, or less.
 
     `own` and `next_` are the classes of j and j + 1 people that are expected in a group of k, or
     of n where that is less. Up to half the table's size a group twice as large tells:

@@ -58,7 +58,7 @@ class Allowed(Protocol):
         """Second to fourth cumulant of X given A."""
 
     def steps(self, x: Numbers) -> int:
-        """Give how many terms the next function adds for each of its numbers."""
+        """Return how many terms the next function adds for each of its numbers."""
 
     def turned(self, x: Numbers, angle: Floats) -> Complex:
         """Characteristic function of X given A, less 1."""
@@ -91,7 +91,7 @@ class AtMostOne:
         return v, v * (1 - 2 * t), v * (1 - 6 * v)
 
     def steps(self, x: Numbers) -> int:  # noqa: ARG002
-        """Give how many terms the next function adds for each of its numbers."""
+        """Return how many terms the next function adds for each of its numbers."""
         return 1
 
     def turned(self, x: Numbers, angle: Floats) -> Complex:
@@ -157,11 +157,11 @@ class EmptyOrAtLeast:
         return found
 
     def steps(self, x: Numbers) -> int:
-        """Give how many terms the next function adds for each of its numbers."""
+        """Return how many terms the next function adds for each of its numbers."""
         return self.K - self._first(x) + 1
 
     def _first(self, x: Numbers) -> int:
-        """Give the least class size that is not allowed and that somebody may have."""
+        """Return the least class size that is not allowed and that somebody may have."""
         least = np.maximum(x.mean - 12 * np.sqrt(x.mean) - 60, 1.0)
         return int(np.minimum(least, self.K).min())
 
@@ -232,7 +232,7 @@ def log_probability(numbers: Numbers, k: int, allowed: Allowed) -> tuple[float, 
 
 
 def _convolved(x: Numbers, k: int, allowed: Allowed, outside: float) -> tuple[float, str]:
-    """Give the same by adding the numbers one after the other.
+    """Return the same by adding the numbers one after the other.
 
     Nothing is subtracted, so that every digit holds where only few sums are likely and k is none of
     them: 59 people in classes of 30 and more are all in one.
@@ -257,12 +257,12 @@ def _convolved(x: Numbers, k: int, allowed: Allowed, outside: float) -> tuple[fl
 
 
 def _products(x: Numbers, k: int) -> float:
-    """Give how many products it takes to add the numbers one after the other."""
+    """Return how many products it takes to add the numbers one after the other."""
     return float(np.sum(1 + 2 * np.log2(x.w))) * k**2
 
 
 def _at_most(k: int, allowed: Allowed, outside: float) -> tuple[float, str]:
-    """Give the outer factors, which bound the chance, where that is as good as 0."""
+    """Return the outer factors, which bound the chance, where that is as good as 0."""
     if outside < -690:
         return outside, "at most"
     raise ApproximationError(
@@ -272,7 +272,7 @@ def _at_most(k: int, allowed: Allowed, outside: float) -> tuple[float, str]:
 
 
 def saddlepoint(numbers: Numbers, k: int, allowed: Allowed) -> float:
-    """Give the same to second order only, in one pass (U4): within 5e-4 where it is no rarity."""
+    """Return the same to second order only, in one pass (U4): within 5e-4 where it is no rarity."""
     if k >= numbers.most(allowed.K):
         return log_probability(numbers, k, allowed)[0]
     x, outside, _ = tilted(numbers, k, allowed)

@@ -63,7 +63,7 @@ class DegreeOfAnonymity(Document, render.PrintedLines):
 
 
 def degree(probabilities: ArrayLike) -> DegreeOfAnonymity:
-    """Give the degree of anonymity against an attacker's own suspicion.
+    """Return the degree of anonymity against an attacker's own suspicion.
 
     Parameters
     ----------

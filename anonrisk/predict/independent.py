@@ -32,15 +32,15 @@ class Poisson:
     log_tilt: float = 0.0
 
     def tilted(self, log_tilt: float) -> Poisson:
-        """Give the same numbers at another ρ; given their sum, nothing changes."""
+        """Return the same numbers at another ρ; given their sum, nothing changes."""
         return Poisson(self.p, self.w, log_tilt)
 
     def start(self, k: int) -> float:
-        """Give log ρ at which the numbers add up to k on average."""
+        """Return log ρ at which the numbers add up to k on average."""
         return float(np.log(k / np.dot(self.w, self.p)))
 
     def gathered(self, k: int) -> Poisson:
-        """Give fewer numbers, of whose sum and ones the law is the same to 1e-13 if the sum is k.
+        """Return fewer numbers, of whose sum and ones the law is the same to 1e-13 if the sum is k.
 
         What a rare number adds to the logarithm of their generating function is a power series of
         its mean. A few nodes of Gauss's quadrature have the same sums of the first powers.
@@ -58,7 +58,7 @@ class Poisson:
         return self.p * exp(self.log_tilt)
 
     def part(self, rows: Any) -> Poisson:
-        """Give some of the numbers."""
+        """Return some of the numbers."""
         return Poisson(self.p[rows], self.w[rows], self.log_tilt)
 
     @property
@@ -77,38 +77,38 @@ class Poisson:
         return self
 
     def log_at(self, m: Any) -> Floats:
-        """Give log P(X = m)."""
+        """Return log P(X = m)."""
         none = isinstance(m, int) and m == 0
         return -self.lam if none else stirling.log_poisson(m, self.lam)
 
     def ratio(self, m: int) -> Floats:
-        """Give P(X = m) / P(X = m − 1)."""
+        """Return P(X = m) / P(X = m − 1)."""
         return self.lam / m
 
     def tail(self, m: int) -> Floats:
-        """Give P(X ≥ m)."""
+        """Return P(X ≥ m)."""
         from scipy.special import gammainc
 
         return gammainc(m, self.lam) if m > 0 else np.ones_like(self.p)
 
     def turned(self, angle: Floats) -> Complex:
-        """Give the characteristic function, a row a probability, less 1."""
+        """Return the characteristic function, a row a probability, less 1."""
         away = turned_by(angle)
         return _expm1(
             np.multiply.outer(self.lam, away.real), np.multiply.outer(self.lam, away.imag)
         )
 
     def log_sum(self, k: int) -> float:
-        """Give log P(ΣX = k)."""
+        """Return log P(ΣX = k)."""
         return float(stirling.log_poisson(k, float(np.dot(self.w, self.lam))))
 
     def log_ways(self, k: int) -> float:
-        """Give log P(ΣX = k) / P(all X = 0)."""
+        """Return log P(ΣX = k) / P(all X = 0)."""
         mean = float(np.dot(self.w, self.lam))
         return k * float(np.log(mean / k)) - float(stirling.log_falling(k, k))
 
     def possible(self, k: int, K: int) -> bool:
-        """Tell whether numbers that are 0 or at least K can add up to k."""
+        """Return whether numbers that are 0 or at least K can add up to k."""
         return k >= K
 
     def sum_cumulants(self, k: int) -> tuple[float, float, float]:
@@ -116,11 +116,11 @@ class Poisson:
         return float(k), float(k), float(k)
 
     def most(self, K: int) -> float:
-        """Give the largest sum if every X is 0 or at least K; at most 1 each for K = 1."""
+        """Return the largest sum if every X is 0 or at least K; at most 1 each for K = 1."""
         return float(self.w.sum()) if K == 1 else np.inf
 
     def log_most(self, K: int) -> float:  # noqa: ARG002
-        """Give the chance of that sum: one person on every value."""
+        """Return the chance of that sum: one person on every value."""
         k = int(self.w.sum())
         return float(np.dot(self.w, np.log(k * self.p)) + stirling.log_falling(k, k))
 
@@ -134,15 +134,15 @@ class Binomial:
     log_tilt: float = 0.0
 
     def tilted(self, log_tilt: float) -> Binomial:
-        """Give the same numbers at another ρ; given their sum, nothing changes."""
+        """Return the same numbers at another ρ; given their sum, nothing changes."""
         return Binomial(self.c, self.w, log_tilt)
 
     def start(self, k: int) -> float:
-        """Give log ρ at which the numbers add up to k on average."""
+        """Return log ρ at which the numbers add up to k on average."""
         return float(np.log(k / (float(np.dot(self.w, self.c)) - k)))
 
     def gathered(self, k: int) -> Binomial:  # noqa: ARG002
-        """Give the same: a table has few different class sizes."""
+        """Return the same: a table has few different class sizes."""
         return self
 
     @property
@@ -156,7 +156,7 @@ class Binomial:
         return self.odds / (1 + self.odds)
 
     def part(self, rows: Any) -> Binomial:
-        """Give some of the numbers."""
+        """Return some of the numbers."""
         return Binomial(self.c[rows], self.w[rows], self.log_tilt)
 
     @property
@@ -175,28 +175,28 @@ class Binomial:
         return Binomial(np.maximum(self.c - 1, 0), self.w, self.log_tilt)
 
     def log_at(self, m: Any) -> Floats:
-        """Give log P(X = m)."""
+        """Return log P(X = m)."""
         return stirling.log_binomial(m, self.c, self.odds)
 
     def ratio(self, m: int) -> Floats:
-        """Give P(X = m) / P(X = m − 1)."""
+        """Return P(X = m) / P(X = m − 1)."""
         return np.asarray(np.maximum(self.c - m + 1, 0) / m * self.odds)
 
     def tail(self, m: int) -> Floats:
-        """Give P(X ≥ m)."""
+        """Return P(X ≥ m)."""
         return _binomial_tail(self.c, m, self.share)
 
     def turned(self, angle: Floats) -> Complex:
-        """Give the characteristic function, a row a size, less 1."""
+        """Return the characteristic function, a row a size, less 1."""
         size, turn = log1p(self.share * turned_by(angle))
         return _expm1(np.multiply.outer(self.c, size), np.multiply.outer(self.c, turn))
 
     def log_sum(self, k: int) -> float:
-        """Give log P(ΣX = k)."""
+        """Return log P(ΣX = k)."""
         return float(stirling.log_binomial(k, int(np.dot(self.w, self.c)), self.odds))
 
     def log_ways(self, k: int) -> float:
-        """Give log P(ΣX = k) / P(all X = 0)."""
+        """Return log P(ΣX = k) / P(all X = 0)."""
         return k * self.log_tilt + self._log_choices(k)
 
     def _log_choices(self, k: int) -> float:
@@ -206,7 +206,7 @@ class Binomial:
         return k * float(np.log(n / k)) + float(falling)
 
     def possible(self, k: int, K: int) -> bool:
-        """Tell whether numbers that are 0 or at least K can add up to k.
+        """Return whether numbers that are 0 or at least K can add up to k.
 
         Any j of them reach every sum from j K to their own; the more there are, the larger.
         """
@@ -224,11 +224,11 @@ class Binomial:
         return c2, c2 * (1 - 2 * q), c2 * (1 - 6 * q * (1 - q))
 
     def most(self, K: int) -> float:
-        """Give the largest sum if every X is 0 or at least K; at most 1 each for K = 1."""
+        """Return the largest sum if every X is 0 or at least K; at most 1 each for K = 1."""
         return float(self.w.sum() if K == 1 else np.dot(self.w, self.c * (self.c >= K)))
 
     def log_most(self, K: int) -> float:
-        """Give the chance of that sum: one record of every class, or all of the large ones."""
+        """Return the chance of that sum: one record of every class, or all of the large ones."""
         ways = np.dot(self.w, np.log(self.c)) if K == 1 else 0.0
         return float(ways - self._log_choices(int(self.most(K))))
 

@@ -68,7 +68,7 @@ def as_probabilities(p: ArrayLike) -> Floats:
 
 
 def histogram(counts: NDArray[Any]) -> tuple[Integers, Integers]:
-    """Give the different counts above 0, and how many values have each."""
+    """Return the different counts above 0, and how many values have each."""
     if int(counts.max()) <= 4 * len(counts) + 1_000:
         # One pass, where sorting all counts takes many.
         number = np.bincount(counts.astype(np.int64, copy=False))

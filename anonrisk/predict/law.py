@@ -48,7 +48,7 @@ class Law:
     how: str
 
     def quantiles(self, level: float) -> tuple[int, int]:
-        """Give the shortest central interval: at most (1 − level)/2 lies on either side."""
+        """Return the shortest central interval: at most (1 − level)/2 lies on either side."""
         side = (1 - level) / 2
         below = np.cumsum(self.chance)
         above = np.cumsum(self.chance[::-1])
@@ -58,13 +58,13 @@ class Law:
         return self.first + min(low, len(self.chance) - 1), self.first + max(high, 0)
 
     def upper(self, level: float) -> int:
-        """Give the least number that is not exceeded with this probability."""
+        """Return the least number that is not exceeded with this probability."""
         below = np.cumsum(self.chance)
         place = int(np.searchsorted(below, level - 1e-12))
         return self.first + min(place, len(self.chance) - 1)
 
     def dense(self, largest: int) -> Floats:
-        """Give the chances of 0, 1, … `largest`."""
+        """Return the chances of 0, 1, … `largest`."""
         if largest > MAX_DENSE:
             raise ArgumentError(
                 f"{largest + 1:,} chances are too many for a list; ask for interval(level), or see "
@@ -109,13 +109,13 @@ def exact(numbers: Numbers, k: int, mean: float, sd: float) -> Law:
 
 
 def cost(numbers: Numbers, k: int, sd: float) -> float:
-    """Give the number of terms that the exact law takes."""
+    """Return the number of terms that the exact law takes."""
     roots = min(min(k, int(numbers.w.sum())) + 1, ceil(20 * sd) + 24)
     return len(numbers.w) * (10 * sqrt(k) + 40) * roots / 2
 
 
 def approximate(k: int, mean: float, variance: float, pairs: float, triples: float) -> Law | None:
-    """Give an approximation with a total variation distance of at most .03, where one has it (S15).
+    """Return an approximation with a total variation distance of at most .03, if one has it (S15).
 
     `pairs` and `triples` are the expected numbers of pairs and triples of people who share a value.
     """
@@ -135,7 +135,7 @@ def _pairs_law(k: int, pairs: float) -> Law:
 
 
 def _left_by(k: int, pairs: Law) -> Law:
-    """Give the law of how many of k are left when pairs of them are taken away."""
+    """Return the law of how many of k are left when pairs of them are taken away."""
     chance = np.zeros(2 * len(pairs.chance) - 1)
     chance[::2] = pairs.chance[::-1]
     return Law(k - 2 * (pairs.first + len(pairs.chance) - 1), chance, pairs.how)
@@ -201,7 +201,7 @@ def estimated_classes(found: ClassEstimate, most: int) -> Law:
 
 
 def _counts(mean: float, variance: float) -> tuple[int, Floats]:
-    """Give the first count worth keeping and the chances from it on (Panjer's class)."""
+    """Return the first count worth keeping and the chances from it on (Panjer's class)."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     sd = sqrt(variance)

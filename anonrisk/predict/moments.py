@@ -121,7 +121,7 @@ def covariance(p: Floats, w: Integers, k: int, i: int, j: int) -> float:
 
 
 def matters(expected: Floats, variance: float) -> Booleans:
-    """Tell which values matter to a sum over pairs, of which none exceeds their expectation."""
+    """Return which values matter to a sum over pairs, of which none exceeds their expectation."""
     return expected * max(1.0, float(expected.sum())) * len(expected) > 1e-17 * abs(variance)
 
 

@@ -243,7 +243,7 @@ class Prediction(PredictionPictures, render.PrintedLines):
         return self.source.law()
 
     def pmf(self) -> Floats:
-        """Give the chance of 0, 1, … up to everybody, as an array (P13, S14, S15, S17).
+        """Return the chance of 0, 1, … up to everybody, as an array (P13, S14, S15, S17).
 
         Examples
         --------
@@ -294,7 +294,7 @@ class Prediction(PredictionPictures, render.PrintedLines):
         return self.source.all_allowed(AtMostOne())
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
         low, high = self.interval(level)
         return {
             "group_size": self.group_size,
@@ -313,7 +313,7 @@ class Prediction(PredictionPictures, render.PrintedLines):
 
     @staticmethod
     def _chance(ask: Callable[[], float]) -> float | None:
-        """Give a chance, or nothing where the source does not know it."""
+        """Return a chance, or nothing where the source does not know it."""
         try:
             return ask()
         except ApproximationError:
@@ -437,13 +437,13 @@ class PredictedClasses(render.PrintedTable):
 
     @cached_property
     def _intervals(self) -> list[Interval | None]:
-        """Give the share of the group between which each size will have, where that is known."""
+        """Return the share of the group between which each size will have, where that is known."""
         if self.source.class_law(1) is None:
             return [None] * len(self.sizes)
         return [self.interval(int(j)) / (self.group_size / j) for j in self.sizes]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
         return {
             "group_size": self.group_size,
             "sizes": self.sizes.tolist(),
@@ -455,7 +455,7 @@ class PredictedClasses(render.PrintedTable):
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """Give it as a pandas table: size, classes, share, and the 95% interval of the share."""
+        """Return it as a pandas table: size, classes, share, and the 95% interval of the share."""
         import pandas as pd
 
         told = {"size": self.sizes, "classes": self.classes, "share": self.share}

@@ -106,7 +106,7 @@ class Questionnaire(Document, render.PrintedTable):
         return f"{text} Chance that somebody with these answers is the only one: {alone}."
 
     def to_frame(self) -> pd.DataFrame:
-        """Give the steps as a pandas table, the whole population first."""
+        """Return the steps as a pandas table, the whole population first."""
         import pandas as pd
 
         n = float(self.population)

@@ -124,7 +124,7 @@ def fit(
 
 
 def power_sums(d: int, c: float) -> tuple[float, float]:
-    """Give Σ x^(−c) and Σ x^(−c)·ln x over the ranks 1 to d.
+    """Return Σ x^(−c) and Σ x^(−c)·ln x over the ranks 1 to d.
 
     Examples
     --------

@@ -80,7 +80,7 @@ class Sampling:
         return self.fraction is not None or self.unsuppressed
 
     def share(self, sizes: ClassCounts) -> float:
-        """Give the share of the population that was drawn, and make sure that the table fits it."""
+        """Return the share of the population that was drawn; make sure that the table fits it."""
         N, f = self.population_size, self.fraction
         if N is None or f == 1:
             assert f is not None  # noqa: S101
@@ -163,7 +163,7 @@ class BoundedAttacker(Attacker):
         return self.share_interval(threshold).high
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
         names = ("highest_interval", "average_interval")
         ends = {name: getattr(self, name) for name in names}
         return {**super().to_dict(), **{name: one and [*one] for name, one in ends.items()}}
@@ -185,7 +185,7 @@ class SampledRisk(Risk):
     model: ModelEstimate | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
         match, model = self.unique_match, self.model
         return {
             **super().to_dict(),
@@ -247,12 +247,12 @@ def of_sample(sizes: ClassCounts, sampling: Sampling) -> Risk:
 
 
 def of_weighted(weighted: WeightedClasses) -> SampledRisk:
-    """Give what holds however a table was drawn, with what a model says of its weights beside."""
+    """Return what holds however a table was drawn, with what a model says of its weights beside."""
     return of_unequal(weighted.sizes, of_weights(weighted))
 
 
 def of_unequal(sizes: ClassCounts, model: ModelEstimate | None = None) -> SampledRisk:
-    """Give what holds of a sample with unequal chances: nobody reaches more than the prosecutor."""
+    """Return what holds of a sample with unequal chances: nobody exceeds the prosecutor."""
     return _certain(sizes, _UNEQUAL, "weights", model)
 
 
@@ -264,7 +264,7 @@ def at_most(attacker: Attacker) -> BoundedAttacker:
 
 
 def least_in_population(sizes: Integers, fraction: float, population_size: int) -> Integers:
-    """Give the size G(j) that a class has at least in the population, if j of it were drawn.
+    """Return the size G(j) that a class has at least in the population, if j of it were drawn.
 
     Notes
     -----

@@ -59,7 +59,7 @@ class SigmaEstimate(render.PrintedLines):
     width: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; an infinite one is None."""
+        """Return plain values that serialise as JSON; an infinite one is None."""
         numbers = {"sigma": self.sigma, "low": self.interval.low, "high": self.interval.high}
         return {
             **{name: None if isinf(value) else value for name, value in numbers.items()},
@@ -215,7 +215,7 @@ class _Seen:
         return self._rarer(ratio, lambda chance: chance[: self.total + 1], at_most=True)
 
     def _rarer(self, ratio: float, part: Callable[[Floats], Floats], *, at_most: bool) -> float:
-        """Give by how much a tail exceeds what is called rare, where the intervals suit it best."""
+        """Return by how much a tail exceeds what is called rare, where intervals suit it best."""
         largest = 0.0
         for source in self._sources(ratio):
             # Cantelli's bound is at hand; the law takes its time.
@@ -229,7 +229,7 @@ class _Seen:
         return largest - self.side
 
     def _chances(self, source: FromDistribution) -> Floats:
-        """Give the chances of 0, 1, 2, … singletons in all groups together."""
+        """Return the chances of 0, 1, 2, … singletons in all groups together."""
         one = source.law().dense(self.k)
         if self.groups == 1:
             return one

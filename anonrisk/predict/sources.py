@@ -71,7 +71,7 @@ class PredictionSource(ABC):
         return 4 * max(self.k, 1)
 
     def of_size(self, k: int) -> PredictionSource:
-        """Give the same for a group of another size, at most the largest."""
+        """Return the same for a group of another size, at most the largest."""
         return replace(self, k=k)  # type: ignore[type-var]
 
     @abstractmethod
@@ -105,7 +105,7 @@ class _Drawn(PredictionSource):
         """Expected number of sets of so many people who share a value."""
 
     def is_certain(self) -> bool:
-        """Tell whether every draw is the same."""
+        """Return whether every draw is the same."""
         return self.k <= 1
 
     def quick_law(self) -> law.Law:
@@ -209,7 +209,7 @@ class FromTable(_Drawn):
         return self.n
 
     def is_certain(self) -> bool:
-        """Tell whether every draw is the same."""
+        """Return whether every draw is the same."""
         return self.k <= 1 or self.k == self.n
 
     def mean(self) -> float:

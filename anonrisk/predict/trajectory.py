@@ -121,7 +121,7 @@ class Trajectory(Document, render.PrintedTable):
         return not self.partial
 
     def at(self, length: int) -> TrajectoryStep:
-        """Give what was measured for one length.
+        """Return what was measured for one length.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class Trajectory(Document, render.PrintedTable):
         return None if self.model is None else self.model.records_for_all()
 
     def change_after(self, share: float = 0.05) -> int | None:
-        """Give after how many records a pseudonym must change, by what was measured.
+        """Return after how many records a pseudonym must change, by what was measured.
 
         The most linked records at which the upper end of the interval is at most `share`; 0 if a
         single record is too many; None if even the longest that was measured is not, so that one
@@ -182,7 +182,7 @@ class Trajectory(Document, render.PrintedTable):
         return None
 
     def lifetime(self, length: int | None = None) -> dt.timedelta | float | None:
-        """Give how long a pseudonym may live before `length` records are linked, on average.
+        """Return how long a pseudonym may live before `length` records are linked, on average.
 
         From a user's first record to the one that makes them `length`: (length − 1) mean gaps.
         None without times.
@@ -196,7 +196,7 @@ class Trajectory(Document, render.PrintedTable):
     # ---- leaving --------------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
-        """Give a pandas table: a row a length, measured and modelled side by side."""
+        """Return a pandas table: a row a length, measured and modelled side by side."""
         import pandas as pd
 
         rows = []
@@ -366,5 +366,5 @@ def _share(share: float | None) -> str:
 
 
 def _finite(step: ZipfStep) -> dict[str, Any]:
-    """Give what JSON can hold: it knows no infinity."""
+    """Return what JSON can hold: it knows no infinity."""
     return {name: value if value < float("inf") else None for name, value in asdict(step).items()}

@@ -37,7 +37,7 @@ _MOST_RANKS = 1_000_000
 def of_products(
     laws: Sequence[tuple[int, float, float]], s: int, *, discrete: bool
 ) -> tuple[Floats, Floats]:
-    """Give −ln p of s records, each with one item of every law (d, c, g), and its probabilities."""
+    """Return −ln p of s records, each with an item of each law (d, c, g), and its probabilities."""
     span = s * sum(c * math.log(d) for d, c, _ in laws)
     step = span / _STEPS or 1.0
     size = 2 * _STEPS
@@ -54,7 +54,7 @@ def of_products(
 
 
 def exactly(d: int, c: float, s: int) -> tuple[Floats, Floats] | None:
-    """Give −ln p of every multiset of s whole ranks, and its probability; None if too many."""
+    """Return −ln p of every multiset of s whole ranks, and its probability; None if too many."""
     n = math.comb(d + s - 1, s)
     if n * s > _MOST_RANKS:
         return None
@@ -75,7 +75,7 @@ def exactly(d: int, c: float, s: int) -> tuple[Floats, Floats] | None:
 
 
 def tail(grid: Floats, mass: Floats, limit: float) -> float:
-    """Give the probability beyond a limit, taking the mass of a point as spread to its halves."""
+    """Return the probability beyond a limit, taking the mass of a point as spread to its halves."""
     if limit <= grid[0]:
         return 1.0 if limit < grid[0] else float(1 - mass[0])
     edges = np.append(grid, 2 * grid[-1] - grid[-2]) - (grid[1] - grid[0]) / 2
@@ -84,7 +84,7 @@ def tail(grid: Floats, mass: Floats, limit: float) -> float:
 
 
 def _ranks(d: int, c: float) -> tuple[Floats, Floats]:
-    """Give c·ln x and the probability of each whole rank x."""
+    """Return c·ln x and the probability of each whole rank x."""
     ranks = np.arange(1, min(d, _SINGLE_RANKS) + 1, dtype=float)
     weight = np.ones_like(ranks)
     if d > _SINGLE_RANKS:
@@ -97,7 +97,7 @@ def _ranks(d: int, c: float) -> tuple[Floats, Floats]:
 
 
 def _continuous(d: int, c: float, g: float, step: float) -> tuple[Floats, Floats]:
-    """Give c·ln x in the middle of each step of the grid, and the probability of the step."""
+    """Return c·ln x in the middle of each step of the grid, and the probability of the step."""
     if c == 0:
         return np.zeros(1), np.ones(1)
     width = math.log(d)
@@ -191,7 +191,7 @@ class Zipf:
         return 1 / _integral(math.log(self.d), 1 - self.c)
 
     def least_rank(self, length: int, k: float = 2) -> float:
-        """Give the rank at which `length` linked records are expected of `k` people (Z2).
+        """Return the rank at which `length` linked records are expected of `k` people (Z2).
 
         x* = (g^s·n/K)^(1/c), a rank of products x₁·…·x_s. Under the uniform law all ranks are
         alike: it is then infinite where the expected number is at least `k`, and 0 elsewhere.
@@ -204,11 +204,11 @@ class Zipf:
         return _exp(self._log_rank(_length(length), _threshold(k)))
 
     def mean_rank(self, length: int, k: float = 2) -> float:
-        """Give the mean rank of the items of such a trajectory, x*^(1/s) (Z3)."""
+        """Return the mean rank of the items of such a trajectory, x*^(1/s) (Z3)."""
         return _exp(self._log_rank(_length(length), _threshold(k)) / length)
 
     def suppressed_share(self, length: int, k: float = 2, *, discrete: bool = False) -> float:
-        """Give the share of records to suppress for `k`: the anonymity ratio (Z4).
+        """Return the share of records to suppress for `k`: the anonymity ratio (Z4).
 
         The probability that the product of the ranks of `length` records exceeds `least_rank`.
         By quadrature; `discrete` sums over whole ranks instead: exactly where there are few, else
@@ -226,7 +226,7 @@ class Zipf:
         return self._beyond(self._log_rank(s, K), s)
 
     def share_beyond(self, rank: float, length: int, *, discrete: bool = False) -> float:
-        """Give the probability that a product of `length` ranks exceeds `rank`.
+        """Return the probability that a product of `length` ranks exceeds `rank`.
 
         `suppressed_share` is this at `least_rank`.
 
@@ -248,7 +248,7 @@ class Zipf:
         return min(self._expected(s, np.ones_like, log_rank), 1.0)
 
     def unique_share(self, length: int, k: float = 2, *, discrete: bool = False) -> float:
-        """Give the share of people whose `length` records fewer than `k` people have in all.
+        """Return the share of people whose `length` records fewer than `k` people have in all.
 
         With k = 2 those whose records nobody else has: Σ p·e^(−n·p) over all trajectories, in its
         continuous form. In general Σ p·P(J ≤ k − 2), where the number J of others is Poisson with
@@ -282,7 +282,7 @@ class Zipf:
         return math.log(self.n) / math.log(self.d)
 
     def records_for_all(self, pairs: float = 1) -> float:
-        """Give the number of records at which fewer than `pairs` pairs of people are alike.
+        """Return the number of records at which fewer than `pairs` pairs of people are alike.
 
         ln(n²/(2·pairs)) / −ln Σp², which is log_d(n²/2) under the uniform law (Z5).
 
@@ -297,7 +297,7 @@ class Zipf:
         return max(math.log(most), 0.0) / -math.log(squares / total**2)
 
     def longest(self, share: float, *, up_to: int = _MOST_RECORDS) -> int:
-        """Give the most records that may be linked before more than `share` of people are unique.
+        """Return the most records that may be linked before more than `share` of people are unique.
 
         0 if a single record does it. This is after how many records a pseudonym must change.
 
@@ -313,7 +313,7 @@ class Zipf:
         return up_to
 
     def step(self, length: int, k: float = 2, *, discrete: bool = False) -> ZipfStep:
-        """Give everything about one length; `discrete` makes the shares sums over whole ranks."""
+        """Return everything about one length; `discrete` makes the shares sums over whole ranks."""
         return ZipfStep(
             length,
             self.least_rank(length, k),
@@ -324,7 +324,7 @@ class Zipf:
         )
 
     def table(self, max_length: int = 5, k: float = 2) -> ZipfTable:
-        """Give everything for 1, 2, …, `max_length` linked records: the paper's Table 2."""
+        """Return everything for 1, 2, …, `max_length` linked records: the paper's Table 2."""
         lengths = range(1, whole_number(max_length, "max_length", at_least=1) + 1)
         return ZipfTable(self, float(k), tuple(self.step(s, k) for s in lengths))
 
@@ -421,18 +421,18 @@ class Product:
         return sum(law.c * size for law, size in zip(self.laws, logs, strict=True)) / sum(logs)
 
     def suppressed_share(self, length: int, k: float = 2, *, discrete: bool = False) -> float:
-        """Give the share of records that fewer than `k` people are expected to have (Z4)."""
+        """Return the share of records that fewer than `k` people are expected to have (Z4)."""
         s, K = _length(length), _threshold(k)
         return self._beyond(s, math.log(self.n) - math.log(K), discrete=discrete, whole=True)
 
     def unique_share(self, length: int, k: float = 2, *, discrete: bool = False) -> float:
-        """Give the share of people whose `length` records fewer than `k` people have in all."""
+        """Return the share of people whose `length` records fewer than `k` people have in all."""
         s, K = _length(length), _threshold(k)
         grid, mass = self._exact(s, discrete=discrete) or self._grid(s, discrete=discrete)
         return float(min((mass * _few(self.n * np.exp(-grid), K)).sum(), 1.0))
 
     def _beyond(self, s: int, limit: float, *, discrete: bool, whole: bool = False) -> float:
-        """Give the probability that −ln p exceeds a limit; not `whole`: less its least value."""
+        """Return the probability that −ln p exceeds a limit; not `whole`: less its least value."""
         exact = self._exact(s, discrete=discrete)
         grid, mass = exact or self._grid(s, discrete=discrete)
         at = grid if whole else grid - grid[0]
@@ -494,7 +494,7 @@ def product(*laws: Zipf) -> Product:
 
 
 def _few(expected: Floats, k: float) -> Floats:
-    """Give the probability that fewer than k people have something, one of whom is known to."""
+    """Return the probability that fewer than k people have something, one of whom is known to."""
     others = math.ceil(k) - 2
     if others <= 0:
         return np.exp(-expected) if others == 0 else np.zeros_like(expected)
@@ -512,7 +512,7 @@ def render_rank(rank: float) -> str:
 
 
 def _spline(x: Floats, s: int) -> Floats:
-    """Give the density of a sum of s uniform variables on [0, 1], by its stable recursion."""
+    """Return the density of a sum of s uniform variables on [0, 1], by its stable recursion."""
     pieces = np.array([(x >= j) & (x < j + 1) for j in range(s)], dtype=float)
     for m in range(2, s + 1):
         at = x - np.arange(s - m + 1)[:, None]
@@ -522,7 +522,7 @@ def _spline(x: Floats, s: int) -> Floats:
 
 
 def _integral(width: float, b: float) -> float:
-    """Give ∫ e^(b·t) dt from 0 to `width`, also where b is next to nothing."""
+    """Return ∫ e^(b·t) dt from 0 to `width`, also where b is next to nothing."""
     return width if abs(b * width) < 1e-12 else math.expm1(b * width) / b
 
 

@@ -41,7 +41,7 @@ class Disagreement(PrintedFields):
     allowed: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
         return {
             "qid": list(self.first.qid),
             "population": self.first.population,
@@ -72,7 +72,7 @@ def find(submissions: Iterable[Prior]) -> Iterator[Disagreement]:
 
 
 def latest(submissions: Iterable[Prior]) -> list[Prior]:
-    """Give the latest submission of each holder about each (QID, population)."""
+    """Return the latest submission of each holder about each (QID, population)."""
     kept: dict[tuple[tuple[str, ...], str, str], Prior] = {}
     for prior in submissions:
         key = prior.qid, prior.population, prior.by
@@ -82,7 +82,7 @@ def latest(submissions: Iterable[Prior]) -> list[Prior]:
 
 
 def chosen(submissions: Iterable[Prior]) -> Prior:
-    """Give the latest submission of the holder with the most records."""
+    """Return the latest submission of the holder with the most records."""
     return max(latest(submissions), key=lambda prior: (prior.n_records, *_order(prior)))
 
 

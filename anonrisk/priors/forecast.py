@@ -59,7 +59,7 @@ class SingletonBounds:
 
 
 def of_singletons(prior: Prior, k: int) -> SingletonBounds:
-    """Give the least and the largest expected number of singletons in a group of `k`.
+    """Return the least and the largest expected number of singletons in a group of `k`.
 
     Allowed for are rounding and three standard errors of every published number.
     """
@@ -282,7 +282,7 @@ class Forecast(render.PrintedLines):
         return math.floor(least - chance), high
 
     def verdict(self, max_fraction: float) -> str:
-        """Tell whether at most this share of the group will be singletons.
+        """Return whether at most this share of the group will be singletons.
 
         Returns
         -------
@@ -297,7 +297,7 @@ class Forecast(render.PrintedLines):
         return "fail" if expected > budget else "could_not_assess"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
         low, high = self.interval()
         return {
             "prior": self.prior.to_dict(),

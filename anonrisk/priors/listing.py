@@ -40,11 +40,11 @@ class _Listing(render.PrintedTable, Generic[Item]):
         return self.items[place]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
         return {"items": self._plain()}
 
     def to_frame(self) -> pd.DataFrame:
-        """Give a pandas table, a row for each."""
+        """Return a pandas table, a row for each."""
         import pandas as pd
 
         return pd.DataFrame(self._plain(), columns=self._columns())
@@ -72,7 +72,7 @@ class Submissions(_Listing[Prior]):
     refused: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
         return super().to_dict() | {"refused": list(self.refused)}
 
     def _plain(self) -> list[dict[str, Any]]:

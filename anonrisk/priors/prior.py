@@ -169,7 +169,7 @@ class Prior(Document):
         return cls(**given)
 
     def numbered(self, number: int) -> Self:
-        """Give the same with the number of its submission."""
+        """Return the same with the number of its submission."""
         return replace(self, number=number)
 
     @property

@@ -76,7 +76,7 @@ class PriorStore:
         return int(key[0]) if key else 0
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Give every submission, in the order they came."""
+        """Yield every submission, in the order they came."""
         table = _tables().tables[SUBMISSIONS]
         with self._withheld(), self._engine.connect() as connection:
             found = connection.execute(table.select().order_by(table.c.number)).mappings().all()

@@ -32,7 +32,7 @@ class Anchor:
             )
 
     def kept(self) -> str | None:
-        """Give the head in the file, which the audit must have; None if there is no anchor."""
+        """Return the head in the file, which the audit must have; None if there is no anchor."""
         if self.path is None:
             return None
         head = self._head()

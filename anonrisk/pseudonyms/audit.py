@@ -142,7 +142,7 @@ class AuditTrail(PrintedTable):
 
 
 def head_of(content: str, number: int) -> str:
-    """Give the head of an audit whose last event has this content."""
+    """Return the head of an audit whose last event has this content."""
     return f"{number}:{hashlib.sha256(content.encode()).hexdigest()}"
 
 
@@ -176,7 +176,7 @@ class AuditChain:
         return _event(stored), row
 
     def read(self, rows: Iterable[Any], head: str) -> Iterator[tuple[Event, str]]:
-        """Give the events that follow a head, each with the head after it.
+        """Yield the events that follow a head, each with the head after it.
 
         Raises where the chain is broken. Before the last row was read nothing of it is sure:
         events of earlier keys are vouched for by what follows them.

@@ -63,7 +63,7 @@ class WantedPersons:
         return cls(of)
 
     def values(self) -> list[bytes]:
-        """Give each person once."""
+        """Return each person once."""
         return list(dict.fromkeys(self.of.values()))
 
 
@@ -143,7 +143,7 @@ def remember(turn: Turn, doing: Doing, scope: str, part: Mapping[str, bytes]) ->
 def _to_renew(
     turn: Turn, rows: Mapping[str, Row[Any]], part: Mapping[str, bytes]
 ) -> dict[str, bytes]:
-    """Give who is there and must be stored again; raise where one is somebody else."""
+    """Return who is there and must be stored again; raise where one is somebody else."""
     again = {}
     for pseudonym, row in rows.items():
         opened = turn.unseal(row)
@@ -155,7 +155,7 @@ def _to_renew(
 
 
 def reveal(session: StoreSession, doing: Doing) -> Any:
-    """Tell who is behind a pseudonym, after that is on record."""
+    """Return who is behind a pseudonym, after that is on record."""
     with session.turn() as turn:
         turn.allow(doing, doing.scope)
         identity = look_up(turn, doing)
@@ -164,7 +164,7 @@ def reveal(session: StoreSession, doing: Doing) -> Any:
 
 
 def convert(session: StoreSession, doing: Doing, form: Form) -> str:
-    """Give the pseudonym that the same person has for another recipient."""
+    """Return the pseudonym that the same person has for another recipient."""
     with session.turn() as turn:
         turn.allow(doing, doing.scope, doing.target)
         identity = look_up(turn, doing)
@@ -176,7 +176,7 @@ def convert(session: StoreSession, doing: Doing, form: Form) -> str:
 
 
 def look_up(turn: Turn, doing: Doing) -> bytes:
-    """Give the identity behind the pseudonym of somebody's doing; on record where there is none."""
+    """Return the identity behind a pseudonym for somebody's doing; recorded where there is none."""
     (pseudonym,) = doing.pseudonyms
     row = turn.tables.identities(doing.scope, [pseudonym]).get(pseudonym)
     if row is None:

@@ -72,7 +72,7 @@ def revoke(session: StoreSession, doing: Doing) -> None:
 
 
 def rights(session: StoreSession, doing: Doing) -> Rights:
-    """Give the table of present rights."""
+    """Return the table of present rights."""
     with session.turn() as turn:
         turn.allow_office(doing, "audit", "grant")
         turn.record(doing)
@@ -80,7 +80,7 @@ def rights(session: StoreSession, doing: Doing) -> Rights:
 
 
 def audit(session: StoreSession, doing: Doing) -> AuditTrail:
-    """Give every event that is there, this one too."""
+    """Return every event that is there, this one too."""
     with session.turn() as turn:
         turn.allow_office(doing, "audit")
         turn.record(doing)
@@ -385,13 +385,13 @@ class IdentityProtector(Upkeep):
         self.close()
 
     def close(self) -> None:
-        """Give back the connections to the database."""
+        """Close the connections to the database."""
         self._session.store.close()
 
     # ---- what is done to persons ------------------------------------------------------------
 
     def issue(self, identity: Any, *, scope: str, by: str, reason: str) -> str:
-        """Give the pseudonym of a person for a recipient, and remember whose it is.
+        """Return the pseudonym of a person for a recipient, and remember whose it is.
 
         Parameters
         ----------
@@ -409,7 +409,7 @@ class IdentityProtector(Upkeep):
     def issue_all(
         self, identities: Iterable[Any], *, scope: str, by: str, reason: str, erased: str = "refuse"
     ) -> Mapping[Any, str]:
-        """Give the pseudonyms of many persons.
+        """Return the pseudonyms of many persons.
 
         Every identity that was given is a key of the result. In the hour that a clock change
         repeats, Python holds two different instants of one zone equal; who gives both is told so.
@@ -433,7 +433,7 @@ class IdentityProtector(Upkeep):
         return issuing.issue_all(self._session, wanted, self._form, doing, skip_erased=skip)
 
     def reveal(self, pseudonym: str, *, scope: str, by: str, reason: str) -> Any:
-        """Tell who is behind a pseudonym, and record who asked and why.
+        """Return who is behind a pseudonym, and record who asked and why.
 
         Parameters
         ----------
@@ -452,7 +452,7 @@ class IdentityProtector(Upkeep):
         return issuing.reveal(self._session, doing)
 
     def convert(self, pseudonym: str, *, scope: str, to: str, by: str, reason: str) -> str:
-        """Give the pseudonym that the same person has for another recipient.
+        """Return the pseudonym that the same person has for another recipient.
 
         Parameters
         ----------
@@ -534,7 +534,7 @@ class IdentityProtector(Upkeep):
         revoke(self._session, doing)
 
     def rights(self, *, by: str) -> Rights:
-        """Give all present rights, each with what is left of it now.
+        """Return all present rights, each with what is left of it now.
 
         Parameters
         ----------
@@ -551,7 +551,7 @@ class IdentityProtector(Upkeep):
         return self._session.seen().head
 
     def audit(self, *, by: str) -> AuditTrail:
-        """Give every event, in the order in which they happened.
+        """Return every event, in the order in which they happened.
 
         Parameters
         ----------

@@ -114,7 +114,7 @@ def _read(tables: StoreTransaction, chain: AuditChain, known: Known) -> Known:
 
 
 def beginning(tables: StoreTransaction, hint: str | None) -> Known:
-    """Give what the audit begins with: nothing, or what was kept of events that were pruned."""
+    """Return what the audit begins with: nothing, or what was kept of events that were pruned."""
     if hint is None:
         return Known()
     damaged = StoreError("the audit was pruned, and the event that says so is not there")

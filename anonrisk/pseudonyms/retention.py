@@ -59,7 +59,7 @@ def prune(turn: Turn, doing: Doing, before: int) -> int:
 
 
 def _last_before(turn: Turn, before: int) -> Known:
-    """Give what the audit says up to the last event that goes."""
+    """Return what the audit says up to the last event that goes."""
     known, last = turn.known, turn.known.start
 
     def going() -> Iterator[Event]:

@@ -136,7 +136,7 @@ class Keeping:
     at: int = 0
 
     def after(self, events: Iterable[Event]) -> Keeping:
-        """Give what holds after these events."""
+        """Return what holds after these events."""
         replay = _Replay(self)
         for event in events:
             replay.take(event)
@@ -145,15 +145,15 @@ class Keeping:
     # ---- questions --------------------------------------------------------------------------
 
     def may(self, person: str, action: str) -> bool:
-        """Tell whether somebody holds an office."""
+        """Return whether somebody holds an office."""
         return (person, action, None) in self.granted
 
     def granters(self) -> set[str]:
-        """Give all who may grant."""
+        """Return all who may grant."""
         return {person for person, action, _ in self.granted if action == "grant"}
 
     def left(self, person: str, action: str, scope: str, at: int) -> int | None:
-        """Give how many persons somebody may still do this to; None if it was never granted.
+        """Return how many persons somebody may still do this to; None if it was never granted.
 
         Of several grants that fit, the one with most room counts.
         """
@@ -165,7 +165,7 @@ class Keeping:
         return max(rooms) if rooms else None
 
     def rights(self, at: int) -> Rights:
-        """Give the table of present rights."""
+        """Return the table of present rights."""
         keys = sorted(self.granted, key=lambda key: (key[0], ACTIONS.index(key[1]), key[2] or ""))
         return Rights(
             tuple(
@@ -182,7 +182,7 @@ class Keeping:
     # ---- as an event keeps it ---------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values, for the event that stands in the place of those before it."""
+        """Return plain values, for the event that stands in the place of those before it."""
         return {
             "settings": vars(self.settings),
             "granted": [[*key, per_day] for key, per_day in _sorted(self.granted)],
@@ -212,7 +212,7 @@ class Keeping:
 
 
 def _sorted(by: Mapping[RightKey, Any]) -> list[tuple[RightKey, Any]]:
-    """Give the pairs in one order, whatever was granted first."""
+    """Return the pairs in one order, whatever was granted first."""
     return sorted(by.items(), key=lambda pair: (pair[0][0], pair[0][1], pair[0][2] or ""))
 
 

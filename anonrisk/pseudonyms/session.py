@@ -169,12 +169,12 @@ class Turn:
         return Tags(unwrapped(self.keys.sealer, self.about, TAG_KEY))
 
     def is_past(self, day: int) -> bool:
-        """Tell whether an identity that was last issued on this day is kept no longer."""
+        """Return whether an identity that was last issued on this day is kept no longer."""
         keep = self.keeping.settings.keep_identities
         return keep is not None and day < self.day - keep
 
     def is_erased(self, identity: bytes) -> bool:
-        """Tell whether this person was erased."""
+        """Return whether this person was erased."""
         erased = self.keeping.erased
         return bool(erased) and self.tags.of_person(identity) in erased
 
@@ -229,7 +229,7 @@ class StoreSession:
 
     @staticmethod
     def _time(known: Known) -> int:
-        """Give the time of an event that happens now, which is never before the last."""
+        """Return the time of an event that happens now, which is never before the last."""
         at, last = microseconds_now(), known.keeping.at
         behind = timedelta(microseconds=last - at)
         if behind > clock.CLOCKS_DIFFER:
@@ -317,7 +317,7 @@ def create(store: IdentityStore, key: Key, settings: StoreSettings, anchor: Anch
 
 
 def unwrapped(sealer: Sealer, about: Mapping[str, str], what: str) -> bytes:
-    """Give a key that the store keeps wrapped; refuse one that was changed."""
+    """Return a key that the store keeps wrapped; refuse one that was changed."""
     try:
         wrapped = bytes.fromhex(about.get(what, ""))
     except (TypeError, ValueError):
@@ -326,5 +326,5 @@ def unwrapped(sealer: Sealer, about: Mapping[str, str], what: str) -> bytes:
 
 
 def microseconds_now() -> int:
-    """Give the time of this machine."""
+    """Return the time of this machine."""
     return clock.microseconds(clock.now())

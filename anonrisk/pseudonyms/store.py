@@ -67,7 +67,7 @@ class IdentityStore:
         )
 
     def holds(self) -> bool:
-        """Tell whether the database has our tables; refuse those of another version."""
+        """Return whether the database has our tables; refuse those of another version."""
         from sqlalchemy import inspect
 
         with withheld(f"{self.place} cannot be used"), reading(self.engine) as connection:
@@ -91,7 +91,7 @@ class IdentityStore:
             yield StoreTransaction(made, _tables())
 
     def close(self) -> None:
-        """Give back the connections."""
+        """Close the connections."""
         self.engine.dispose()
 
 
@@ -109,7 +109,7 @@ class StoreTransaction:
     # ---- what the store says of itself ------------------------------------------------------
 
     def about(self) -> dict[str, str]:
-        """Give what the store says of itself, by name."""
+        """Return what the store says of itself, by name."""
         rows = self.connection.execute(self._of(KEEPER).select()).all()
         return {row.name: row.value for row in rows}
 
@@ -123,7 +123,7 @@ class StoreTransaction:
     # ---- events -----------------------------------------------------------------------------
 
     def events(self, after: int | None = None) -> Iterator[Row[Any]]:
-        """Give all events, or those behind a number, in order, a few at a time."""
+        """Yield all events, or those behind a number, in order, a few at a time."""
         number = self._of(AUDIT).c.number
         query = self._of(AUDIT).select().order_by(number).limit(_ROWS)
         part = self.connection.execute(
@@ -135,12 +135,12 @@ class StoreTransaction:
             part = self.connection.execute(query.where(number > part[-1].number)).all()
 
     def event(self, number: int) -> Row[Any] | None:
-        """Give one event, if it is there."""
+        """Return one event, if it is there."""
         table = self._of(AUDIT)
         return self.connection.execute(table.select().where(table.c.number == number)).first()
 
     def first_number(self) -> int:
-        """Give the number of the first event that is there; 0 if none is."""
+        """Return the number of the first event that is there; 0 if none is."""
         from sqlalchemy import func, select
 
         first = self.connection.execute(select(func.min(self._of(AUDIT).c.number))).scalar()
@@ -162,7 +162,7 @@ class StoreTransaction:
     # ---- identities -------------------------------------------------------------------------
 
     def identities(self, scope: str, pseudonyms: Sequence[str]) -> dict[str, Row[Any]]:
-        """Give the rows of those pseudonyms that are there."""
+        """Return the rows of those pseudonyms that are there."""
         table = self._of(IDENTITY)
         found: dict[str, Row[Any]] = {}
         for start in range(0, len(pseudonyms), _ROWS):
@@ -174,7 +174,7 @@ class StoreTransaction:
     def identities_after(
         self, last: Named | None, most: int = _ROWS, *, not_of: int | None = None
     ) -> Sequence[Row[Any]]:
-        """Give the next rows behind one, in their order: all, or those that are not of an epoch."""
+        """Return the next rows behind one, in order: all, or those that are not of an epoch."""
         from sqlalchemy import tuple_
 
         table = self._of(IDENTITY)
@@ -187,14 +187,14 @@ class StoreTransaction:
         return self.connection.execute(query).all()
 
     def all_identities(self) -> Iterator[Row[Any]]:
-        """Give all rows, a few at a time."""
+        """Yield all rows, a few at a time."""
         part = self.identities_after(None)
         while part:
             yield from part
             part = self.identities_after((part[-1].scope, part[-1].pseudonym))
 
     def all_names(self) -> set[Named]:
-        """Give the recipient and the pseudonym of all rows."""
+        """Return the recipient and the pseudonym of all rows."""
         from sqlalchemy import select
 
         table = self._of(IDENTITY)
@@ -217,7 +217,7 @@ class StoreTransaction:
         self._look_again(told)
 
     def replace(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Give rows that are there, by scope and pseudonym, another epoch and seal."""
+        """Set another epoch and seal of rows that are there, by scope and pseudonym."""
         from sqlalchemy import bindparam
 
         table = self._of(IDENTITY)

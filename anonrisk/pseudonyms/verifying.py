@@ -113,7 +113,7 @@ def issued_after(turn: Turn, number: int = 0) -> Issued:
 
 
 def digest_of(named: set[Named]) -> str:
-    """Give a hash of a set of pseudonyms."""
+    """Return a hash of a set of pseudonyms."""
     told = (sized(scope.encode()) + sized(one.encode()) for scope, one in sorted(named))
     return hashlib.sha256(b"".join(told)).hexdigest()
 

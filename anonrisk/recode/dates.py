@@ -40,7 +40,7 @@ class DatePart(Recoding):
             raise ArgumentError("earliest= is a year, and goes with part='year'")
 
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give the dates of one period one group."""
+        """Return the dates of one period one group."""
         days = domain.positions().astype(np.int64)
         if self.part == "day":
             periods, number = np.unique(days, return_inverse=True)

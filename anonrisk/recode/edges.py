@@ -30,7 +30,7 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 
 
 def nice_step(at_most: float) -> float:
-    """Give the largest of 1, 2, 5, 10, 20, 50, … (or .5, .2, .1, …) that is not larger.
+    """Return the largest of 1, 2, 5, 10, 20, 50, … (or .5, .2, .1, …) that is not larger.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def named_edges(wanted: Iterable[float], *, low: float, high: float, whole: bool
 
 
 def _least_step(edge: float, spread: float) -> float:
-    """Give the step below which a number is no name any more but a value.
+    """Return the step below which a number is no name any more but a value.
 
     That is the last of two digits, or a cell of a fine grid over the column where the column is
     narrow, far from zero.

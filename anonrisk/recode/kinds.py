@@ -35,7 +35,7 @@ class Keep(Recoding):
     name: ClassVar[str] = "keep"
 
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give each value a group of its own."""
+        """Put each value in a group of its own."""
         return np.arange(len(domain)), None
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class Star(Recoding):
     name: ClassVar[str] = "star"
 
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give all values one group."""
+        """Return all values one group."""
         return np.zeros(len(domain), dtype=np.int64), [self.label]
 
     @property
@@ -99,7 +99,7 @@ class Bins(Recoding):
         return np.searchsorted(np.asarray(self.edges, dtype=np.float64), values, side="right")
 
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give each number its bin."""
+        """Return the bin of each number."""
         return self.places(domain.values.astype(np.float64)), self.labels
 
     def __str__(self) -> str:
@@ -134,12 +134,12 @@ class TopBottom(Recoding):
         return np.asarray(np.clip(values, self.bottom, self.top))
 
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give the values beyond an end one group."""
+        """Put the values beyond an end in one group."""
         _, number = np.unique(self.clipped(domain.values), return_inverse=True)
         return number.astype(np.int64), None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the ends."""
+        """Return the ends."""
         return {"recoding": self.name, "bottom": self.bottom, "top": self.top}
 
     def __str__(self) -> str:
@@ -197,7 +197,7 @@ class Level(Recoding):
         return _root(self._tree())
 
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give values below one node one group."""
+        """Return values below one node one group."""
         mapping = self.mapping()
         unknown = int((~self.knows(domain)).sum())
         if unknown:
@@ -205,7 +205,7 @@ class Level(Recoding):
         return numbered([mapping[value] for value in domain.texts()])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the level, its nodes and the fingerprint; no leaves."""
+        """Return the level, its nodes and the fingerprint; no leaves."""
         stored = {"recoding": self.name, "level": self.level, "hierarchy": self.fingerprint}
         if self.hierarchy is not None:
             leaves = self.hierarchy.leaves

@@ -197,7 +197,7 @@ def _period_extent(  # noqa: PLR0911
 
 
 def _ends(written: str) -> tuple[int, int]:
-    """Give the first and the last day of a year, a month or a day."""
+    """Return the first and the last day of a year, a month or a day."""
     year, *rest = map(int, written.split("-"))
     if len(rest) == 2:
         day = dt.date(year, *rest).toordinal() - EPOCH

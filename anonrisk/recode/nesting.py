@@ -19,7 +19,7 @@ _PERIODS = ("day", "month", "quarter", "half", "year", "decade")
 
 
 def is_within(fine: Recoding, coarse: Recoding) -> bool:
-    """Tell whether all that one recoding puts together the other puts together too.
+    """Return whether all that one recoding puts together the other puts together too.
 
     That must hold whatever values the column has; every recoding is within itself.
 

@@ -93,7 +93,7 @@ def optimal_groups(values: Floats, counts: NDArray[Any], k: int, cost: str) -> l
 def _price(
     values: Floats, counts: NDArray[Any], below: Integers, cost: str
 ) -> Callable[[Integers, Integers], Floats]:
-    """Give the costs of groups of the values from i up to, not including, j."""
+    """Return the costs of groups of the values from i up to, not including, j."""
     if cost == "centre":
         return lambda i, j: values[j - 1] - values[i]
     # Around their mean, sums of squares lose the least to rounding.

@@ -26,7 +26,7 @@ SAMPLE_RISK = 0.05
 
 
 def ranks(values: ArrayLike) -> Integers:
-    """Give the rank of each number: r for the r-th smallest, equal ones in their order.
+    """Return the rank of each number: r for the r-th smallest, equal ones in their order.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def quantile_map(values: ArrayLike, k: int) -> Floats:
 
 
 def sample_size(error: float, risk: float) -> int:
-    """Give the number of records whose quantiles are those of the whole, to within an error.
+    """Return the number of records whose quantiles are those of the whole, to within an error.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def sampled_quantiles(
 
 
 def normalised_error(values: ArrayLike, mapped: ArrayLike) -> float:
-    """Give the squared error of a map, as a share of that of mapping everything to the mean.
+    """Return the squared error of a map, as a share of that of mapping everything to the mean.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ class Recoding(ABC):
 
     @abstractmethod
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give each known value the number of its group, and the groups their labels.
+        """Return the group number of each known value, and the labels of the groups.
 
         Labels are None where values stay themselves.
         """
@@ -44,7 +44,7 @@ class Recoding(ABC):
         return MARKER
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON, none of them a cell; None is left out."""
+        """Return plain values that serialise as JSON, none of them a cell; None is left out."""
         stored = {entry.name: getattr(self, entry.name) for entry in fields(self)}  # type: ignore[arg-type]
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in stored.items()}
         return {"recoding": self.name, **{k: v for k, v in plain.items() if v is not None}}

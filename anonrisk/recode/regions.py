@@ -56,7 +56,7 @@ class ByRegion(Recoding):
         """Write the label of the places from one to another; None where the cell is missing."""
 
     def with_labels(self, boxes: Integers) -> tuple[Integers, list[str]]:
-        """Give each range of places the number of its label, -1 where missing; and the labels."""
+        """Return the label number of each range of places, -1 where missing; and the labels."""
         keys, number = np.unique(boxes[:, 0] * self.n_places + boxes[:, 1], return_inverse=True)
         written = [self.label(*divmod(key, self.n_places)) for key in keys.tolist()]
         names = sorted({name for name in written if name is not None})
@@ -91,7 +91,7 @@ class NumberRanges(ByRegion):
         return len(self.edges) + 2
 
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give each number its bin."""
+        """Return the bin of each number."""
         edges = np.asarray(self.edges, dtype=np.float64)
         return np.searchsorted(edges, domain.positions(), side="right"), None
 
@@ -175,7 +175,7 @@ class Parts(ByRegion):
         return len(self.parts)
 
     def places(self, level: int) -> dict[str, int]:
-        """Give the labels of a step their places."""
+        """Return the labels of a step their places."""
         return {
             label: place
             for place, (of, label, _) in enumerate(self.parts)
@@ -183,7 +183,7 @@ class Parts(ByRegion):
         }
 
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give each value the smallest part that it is in, or -1."""
+        """Return the smallest part that each value is in, or -1."""
         found = np.full(len(domain), -1)
         for level, recoding in enumerate(self.levels):
             ahead = (found < 0) & recoding.knows(domain)
@@ -198,11 +198,11 @@ class Parts(ByRegion):
         return found, None
 
     def label(self, first: int, last: int) -> str | None:  # noqa: ARG002
-        """Give the label of the part that begins there."""
+        """Return the label of the part that begins there."""
         return self.parts[first][1]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the steps and the parts."""
+        """Return the steps and the parts."""
         return {
             "recoding": self.name,
             "levels": [recoding.to_dict() for recoding in self.levels],
@@ -301,7 +301,7 @@ class Regions:
         return inside
 
     def labels(self) -> dict[Name, tuple[Integers, list[str]]]:
-        """Give for each column the number of each region's label, -1 for missing; and the labels.
+        """Return for each column the number of each region's label, -1 for missing; and the labels.
 
         Columns that are kept are left out.
         """
@@ -312,7 +312,7 @@ class Regions:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Give cuts and boxes as lists; columns are stored with the plan."""
+        """Return cuts and boxes as lists; columns are stored with the plan."""
         return {"cuts": self.cuts.tolist(), "boxes": self.boxes.reshape(len(self), -1).tolist()}
 
     @classmethod

@@ -53,7 +53,7 @@ class Prefix(Recoding):
         return head + text.MARKER * max((self.width or len(value)) - len(head), 0)
 
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give values with the same label one group."""
+        """Return values with the same label one group."""
         return numbered([self.label(value) for value in domain.texts()])
 
     def __str__(self) -> str:
@@ -97,7 +97,7 @@ class ZipArea(Recoding):
         return head if ZIP.fullmatch(value) and head in self.known else self.other
 
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give values with the same label one group."""
+        """Return values with the same label one group."""
         return numbered([self.label(value) for value in domain.texts()])
 
     def __str__(self) -> str:
@@ -155,7 +155,7 @@ class MergeRare(Recoding):
         return begun if begun in self.kept else self.other
 
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give each kept value its group, and all others one."""
+        """Return the group of each kept value, and one for all others."""
         first, kept = self.beginning, frozenset(self.kept)
         begun = domain.texts() if first is None else [first.label(v) for v in domain.texts()]
         return numbered([value if value in kept else self.other for value in begun])

@@ -66,7 +66,7 @@ class Approval(Document, PrintedFields):
         return cls(**{key: fields.text(given.get(key), f"{key} of an approval") for key in KEYS})
 
     def holds(self, key: Key | bytes) -> bool:
-        """Tell whether it was sealed with this key and not changed since."""
+        """Return whether it was sealed with this key and not changed since."""
         expected = _seal(self.by, self.at, self.digest, as_key(key))
         return hmac.compare_digest(self.seal.encode(), expected.encode())
 
@@ -84,7 +84,7 @@ def write_approvals(approvals: Iterable[Approval]) -> str:
 def counted(
     approvals: Iterable[Approval], *, digest: str, by: str | None, key: Key | bytes
 ) -> tuple[tuple[Approval, ...], list[str]]:
-    """Give the approvals that count, and why the others do not.
+    """Return the approvals that count, and why the others do not.
 
     Nobody approves twice, or what they publish themselves; names are compared without regard to
     case, white space, full stops, hyphens, letters that nobody sees and ways to write one letter.
@@ -117,7 +117,7 @@ def _each(given: Any) -> list[Approval]:
 
 
 def finding(kept: Sequence[Approval], why: Sequence[str], asked: int) -> Finding:
-    """Say whether enough people have approved: how many are missing is compared with none."""
+    """Return whether enough people have approved: how many are missing is compared with none."""
     missing = max(0, asked - len(kept))
     told = f"{count_of(asked, 'approval')} asked for, {len(kept)} given"
     who = f" by {', '.join(one.by for one in kept)}" if kept else ""

@@ -43,7 +43,7 @@ class EarlierComparison:
     comparison: Comparison
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
         return {"table": self.table, "since": self.since, **self.comparison.to_dict()}
 
     def __repr__(self) -> str:
@@ -71,11 +71,11 @@ class Comparisons(render.PrintedTable):
     items: tuple[EarlierComparison, ...]
 
     def of(self, table: str) -> tuple[EarlierComparison, ...]:
-        """Give those of one table; none if it was not published before."""
+        """Return those of one table; none if it was not published before."""
         return tuple(one for one in self.items if one.table == table)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; no cell and no hash of one is among them."""
+        """Return plain values that serialise as JSON; no cell and no hash of one is among them."""
         return {"compared": [one.to_dict() for one in self.items]}
 
     def __iter__(self) -> Iterator[EarlierComparison]:
@@ -276,7 +276,7 @@ class Comparison(Document, render.PrintedTable):
     # ---- giving it away -------------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
-        """Give how many classes had how many persons added and removed, a pair of numbers a row."""
+        """Return how many classes had how many persons added and removed, a pair per row."""
         import pandas as pd
 
         return pd.DataFrame(self.classes, columns=list(ChangedClasses._fields))

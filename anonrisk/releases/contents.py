@@ -92,7 +92,7 @@ class Contents:
         return tuple(name for name, digest in self.digests.items() if digest is None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
         return {"files": [vars(file) for file in self.files], "tables": dict(self.digests)}
 
 

@@ -41,7 +41,7 @@ NONE = -1
 
 
 def interned(hashes: Hashes) -> tuple[Integers, int]:
-    """Give equal hashes equal numbers from 0 on, and how many there are.
+    """Return equal hashes equal numbers from 0 on, and how many there are.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def all_alike(group: Integers, value: Integers) -> Booleans:
 
 
 def entries_of(counts: KeyedCounts, name: Name) -> Integers:
-    """Give the entry that each value belongs to; both are sorted in one way."""
+    """Return the entry that each value belongs to; both are sorted in one way."""
     values = counts.values[name]
     hashes = [(values.classes, counts.classes)]
     if values.persons is not None and counts.persons is not None:
@@ -234,7 +234,7 @@ def compare_counts(
 
 
 def of_one_table(before: KeyedCounts, now: KeyedCounts) -> bool:
-    """Tell whether the columns are the same, and somebody is in both."""
+    """Return whether the columns are the same, and somebody is in both."""
     if before.persons is None or now.persons is None:
         return False
     columns = [(one.qid, one.unit, one.sensitive) for one in (before, now)]
@@ -406,7 +406,7 @@ class _Pairs:
         return self.in_before & self.in_now & ~stays
 
     def least_of(self, person: Integers, number: Integers) -> Integers:
-        """Give the least of the numbers of each person, -1 where there is none."""
+        """Return the least of the numbers of each person, -1 where there is none."""
         found = np.full(self.n_persons, np.iinfo(np.int64).max)
         np.minimum.at(found, person, number)
         return np.where(found == np.iinfo(np.int64).max, NONE, found)
@@ -485,7 +485,7 @@ class _Groups:
         return differs
 
     def learned(self, sides: tuple[_Side, _Side]) -> Booleans:
-        """Tell which persons' value is learned: their group has one, and no class of theirs."""
+        """Return which persons' value is learned: their group has one, and no class of theirs."""
         has_moved, other_rows = self.kind == _MOVED, self.kind >= _OTHER_ROWS
         # Of who has other rows than before, these rows are what is learned.
         difference = interned(sides[1].rows - sides[0].rows)[0]

@@ -71,7 +71,7 @@ class Kept(render.PrintedLines, Generic[CountsT]):
         return cls.from_bytes(cls.file.read(path), key=key)
 
     def to_bytes(self) -> bytes:
-        """Give what `save` writes."""
+        """Return what `save` writes."""
         return self.file.to_bytes(self.counts, self.key)
 
     @classmethod

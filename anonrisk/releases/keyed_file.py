@@ -37,7 +37,7 @@ _ID = 16
 
 
 def key_id(key: Key) -> str:
-    """Give what tells keys apart, and says nothing else of them."""
+    """Return what tells keys apart, and says nothing else of them."""
     return key.derived("key id").hex()[:_ID]
 
 
@@ -51,19 +51,19 @@ class KeyedFile(ABC, Generic[CountsT]):
 
     @abstractmethod
     def header(self, counts: CountsT) -> dict[str, Any]:
-        """Give what is said of the counts, as plain values."""
+        """Return what is said of the counts, as plain values."""
 
     @abstractmethod
     def types(self, pa: Any) -> dict[str, Any]:
-        """Give the type of each column of the table."""
+        """Return the type of each column of the table."""
 
     @abstractmethod
     def columns(self, pa: Any, counts: CountsT) -> dict[str, Any]:
-        """Give what each of them holds."""
+        """Return what each of them holds."""
 
     @abstractmethod
     def contents(self, counts: CountsT) -> Iterator[NDArray[Any] | None]:
-        """Give all that the checksum covers, in order."""
+        """Return all that the checksum covers, in order."""
 
     @abstractmethod
     def counts(self, header: Mapping[str, Any], table: Any) -> CountsT:
@@ -178,7 +178,7 @@ class KeyedFile(ABC, Generic[CountsT]):
 
 
 def big_endian(numbers: NDArray[Any] | None) -> bytes:
-    """Give numbers as bytes that are the same on every machine."""
+    """Return numbers as bytes that are the same on every machine."""
     if numbers is None:
         return b""
     return numbers.astype(numbers.dtype.newbyteorder(">")).tobytes()

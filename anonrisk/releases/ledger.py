@@ -123,7 +123,7 @@ class LedgerEntries(PrintedTable):
         return self.items[-1].head if self.items else self.beginning
 
     def of(self, release: str) -> LedgerEntry | None:
-        """Give the entry of a release, if it has one."""
+        """Return the entry of a release, if it has one."""
         return next((entry for entry in self.items if entry.release == release), None)
 
     def refuse_other(self, head: str) -> None:
@@ -186,7 +186,7 @@ class Chain:
         return f"0:{self._seal(canonical({'anonrisk_ledger': self.ledger}))}"
 
     def state_digest(self, table: str, state: bytes) -> str:
-        """Give a keyed digest of the state of a table."""
+        """Return a keyed digest of the state of a table."""
         message = sized(table.encode("utf-8", "surrogatepass")) + state
         return hmac.digest(self.of_states, message, "sha256").hex()
 
@@ -288,16 +288,16 @@ class Ledger:
         return self.entries().head
 
     def entries(self) -> LedgerEntries:
-        """Give all entries in order; raise if one was changed, taken out, put in or moved."""
+        """Return all entries in order; raise if one was changed, taken out, put in or moved."""
         with self._withheld(), reading(self._engine) as connection:
             return self._entries(connection)
 
     def entry(self, release: str) -> LedgerEntry | None:
-        """Give the entry of a release, if it has one and the chain holds."""
+        """Return the entry of a release, if it has one and the chain holds."""
         return self.entries().of(release)
 
     def manifest(self, release: str) -> Manifest:
-        """Give the manifest of a release, also where the process that published it was killed."""
+        """Return the manifest of a release, also where the process that published it was killed."""
         with self._withheld(), reading(self._engine) as connection:
             entry = self._entries(connection).of(release)
             if entry is None:
@@ -305,18 +305,18 @@ class Ledger:
             return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
 
     def states(self, table: str) -> Iterator[tuple[LedgerEntry, State]]:
-        """Give the state of a table in every release that had it, one at a time, in order."""
+        """Yield the state of a table in every release that had it, one at a time, in order."""
         for entry, data in self.state_bytes(table):
             yield entry, State.from_bytes(data, key=self.key)
 
     def state_bytes(self, table: str) -> Iterator[tuple[LedgerEntry, bytes]]:
-        """Give the same as they are stored."""
+        """Yield the same as they are stored."""
         for entry in self.entries():
             if table in entry.states:
                 yield entry, self._states_in(entry)[table]
 
     def states_like(self, table: str, qid: Qid) -> Iterator[tuple[LedgerEntry, str, State]]:
-        """Give the same, and what other tables with that quasi-identifier were called.
+        """Yield the same, and what other tables with that quasi-identifier were called.
 
         A table may get another name, and its people are in it all the same.
         """

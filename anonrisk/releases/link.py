@@ -57,7 +57,7 @@ class Link:
         object.__setattr__(self, "on", columns)
 
     def columns(self, qids: Mapping[str, Qid]) -> dict[str, Qid]:
-        """Give the columns of each table that join it; those left out are what all share."""
+        """Return the columns of each table that join it; those left out are what all share."""
         if isinstance(self.on, dict):
             return self.on
         if self.on is not None:
@@ -72,7 +72,7 @@ class Link:
         return dict.fromkeys(self.tables, shared)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values."""
+        """Return plain values."""
         if self.on is None:
             return {"tables": list(self.tables)}
         if isinstance(self.on, dict):

@@ -87,7 +87,7 @@ class LinkedSizes(ClassSizes):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; no cell of a table is among them."""
+        """Return plain values that serialise as JSON; no cell of a table is among them."""
         return {**super().to_dict(), "matched": [vars(one) for one in self.matched]}
 
     def _lines(self) -> list[str]:

@@ -59,7 +59,7 @@ class Entries:
 
 
 def with_absent(entries: Entries, n_links: int) -> Entries:
-    """Give persons without a row in the table a class of their own there."""
+    """Return persons without a row in the table a class of their own there."""
     absent = np.setdiff1d(np.arange(n_links), entries.links)
     ones = np.ones(len(absent), dtype=np.int64)
     return Entries(
@@ -84,7 +84,7 @@ def counts_of_whole(entries: Sequence[Entries]) -> Integers:
 
 
 def combined(tables: Sequence[Entries], n_links: int) -> tuple[Integers, list[Integers]]:
-    """Give each combination of classes that a link has in common, and its pairs in each table."""
+    """Return each combination of classes that a link has in common, and its pairs in each table."""
     degrees = np.stack([np.bincount(one.links, minlength=n_links) for one in tables])
     total = degrees.astype(np.float64).prod(axis=0).sum()
     refusals.check_combinations(float(total), bounds.MAX_COMBINATIONS)
@@ -103,7 +103,7 @@ def combined(tables: Sequence[Entries], n_links: int) -> tuple[Integers, list[In
 
 
 def _runs(starts: Integers, times: Integers) -> Integers:
-    """Give so many places from each start on."""
+    """Return so many places from each start on."""
     before = np.cumsum(times) - times
     return np.asarray(np.arange(times.sum()) + np.repeat(starts - before, times), dtype=np.int64)
 
@@ -286,7 +286,7 @@ class _LinkedTable:
 
 
 def _by_person(asked: Sequence[_LinkedTable]) -> bool:
-    """Tell whether a link is along a person's key."""
+    """Return whether a link is along a person's key."""
     quasi = {name for one in asked for name in one.qid}
     return all(
         len(one.on) == 1 and one.on[0] not in quasi and one.unit in (None, one.on[0])
@@ -376,7 +376,7 @@ def _shared_persons(
 
 
 def _numbers(hashes: Any) -> tuple[Integers, int]:
-    """Give equal hashes equal numbers, from 0 on."""
+    """Return equal hashes equal numbers, from 0 on."""
     halves = [closed_up(hashes[:, half]) for half in (0, 1)]
     return closed_up(radix.keys_of(halves, closed_up)[0])
 
@@ -482,7 +482,7 @@ def _kind(domain: Domain) -> str:
 
 
 def _common(domains: Sequence[Domain]) -> tuple[list[Integers], int]:
-    """Give the values of several tables one numbering, missing after the last."""
+    """Return the values of several tables one numbering, missing after the last."""
     values = np.concatenate([np.asarray(domain.values, dtype=object) for domain in domains])
     numbers, size = closed_up(values)
     ends = np.cumsum([len(domain) for domain in domains])[:-1]

@@ -56,7 +56,7 @@ class Remembers(Protocol):
     """What a manifest asks of a ledger."""
 
     def entry(self, release: str) -> Recorded | None:
-        """Give the entry of a release, if the chain holds and it has one."""
+        """Return the entry of a release, if the chain holds and it has one."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -288,7 +288,7 @@ class Manifest(Document, PrintedTable):
         return hashlib.sha256(self.to_bytes()).hexdigest()
 
     def same_content(self, other: Manifest) -> bool:
-        """Tell whether both publish the same bytes and rows; when and by whom does not matter."""
+        """Return whether both publish the same bytes and rows; when and by whom does not matter."""
         mine, theirs = ({t.name: t.content_digest for t in one.tables} for one in (self, other))
         return self.files == other.files and mine == theirs
 
@@ -316,7 +316,7 @@ class Manifest(Document, PrintedTable):
     # ---- the seal ---------------------------------------------------------------------------
 
     def sealed(self, key: Key | SigningKey | bytes) -> Self:
-        """Give the same manifest with a seal.
+        """Return the same manifest with a seal.
 
         Parameters
         ----------

@@ -67,5 +67,5 @@ def written(document: Any) -> bytes:
 
 
 def copied(document: Any) -> Any:
-    """Give plain values as they come back from a file."""
+    """Return plain values as they come back from a file."""
     return json.loads(written(document))

@@ -129,7 +129,7 @@ class Release(render.PrintedTable, ReleaseParts):
         return cls(**release_parts.from_file(as_path(path, "a release", PolicyError)))
 
     def digest(self, key: Key | bytes | None = None) -> str:
-        """Give the SHA-256 of all that is published and said of it; approvals name it.
+        """Return the SHA-256 of all that is published and said of it; approvals name it.
 
         Parameters
         ----------

@@ -79,7 +79,7 @@ class JudgedTable:
         return [one for one in every if isinstance(one, ReleaseBudget) and one.name == name]
 
     def state(self, key: Key) -> State:
-        """Give what is remembered of the table."""
+        """Return what is remembered of the table."""
         roles = self.counted.roles if self.counted is not None else self.policy.roles
         return state(
             self.frame,
@@ -312,7 +312,7 @@ class _Held(NamedTuple):
 
 
 def _earlier(table: str, now: State, release: ReleaseParts, ledger: Ledger) -> Iterator[_Held]:
-    """Give what was published of a table, under whatever name.
+    """Yield what was published of a table, under whatever name.
 
     All audiences share what they have, but those that the release declares separate. A table of
     another name is left to the table that has its name now, unless it has people of this one.
@@ -371,7 +371,7 @@ class _Measured:
 def _worst(
     table: JudgedTable, budget: ReleaseBudget, values: Sequence[_Measured], what: str
 ) -> Finding:
-    """Give the finding that decides, and say which it is of."""
+    """Return the finding that decides, and say which it is of."""
     who = "record" if table.unit is None else "person"
     each = []
     for value in values:

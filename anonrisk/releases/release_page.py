@@ -30,7 +30,7 @@ _NEXT = {
 
 
 def report_of(verdict: ReleaseAnswer, title: str | None = None) -> Report:
-    """Give the page of a release; see `ReleaseVerdict.report`."""
+    """Return the page of a release; see `ReleaseVerdict.report`."""
     word, sign, tone = words_of(verdict.status, verdict.caveats)
     summary = {
         "schema_version": SCHEMA_VERSION,

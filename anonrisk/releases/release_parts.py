@@ -201,7 +201,7 @@ class ReleaseParts:
         _check_links(self.links, policies)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values: all that it says, without what its tables hold."""
+        """Return plain values: all that it says, without what its tables hold."""
         return {
             "version": VERSION,
             "name": self.name,
@@ -218,7 +218,7 @@ class ReleaseParts:
         }
 
     def digest_of(self, contents: Mapping[str, Any]) -> str:
-        """Give the same for contents that were read already."""
+        """Return the same for contents that were read already."""
         text = canonical({**self.to_dict(), "contents": contents})
         return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
 

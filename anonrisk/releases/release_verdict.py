@@ -77,7 +77,7 @@ class ReleaseVerdict(ReleaseAnswer):
     # ---- leaving and coming back ------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; the only cells are groups of `by`."""
+        """Return plain values that serialise as JSON; the only cells are groups of `by`."""
         return {
             "schema_version": SCHEMA_VERSION,
             "library": "anonrisk",
@@ -129,7 +129,7 @@ class ReleaseVerdict(ReleaseAnswer):
         return verdict
 
     def _covers(self, verdict: Verdict, table: str) -> bool:
-        """Tell whether every finding that is waived has its waiver."""
+        """Return whether every finding that is waived has its waiver."""
         known = {(one.budget, one.sentence) for one in self.waivers if one.table == table}
         return all(
             any(found.budget == budget and found.sentence.endswith(said) for budget, said in known)
@@ -139,7 +139,7 @@ class ReleaseVerdict(ReleaseAnswer):
     # ---- showing ----------------------------------------------------------------------------
 
     def report(self, title: str | None = None) -> Report:
-        """Give it as a page for people who decide: `save("release.html")`, Markdown or JSON."""
+        """Return it as a page for people who decide: `save("release.html")`, Markdown or JSON."""
         from anonrisk.releases.release_page import report_of
 
         return report_of(self, title)

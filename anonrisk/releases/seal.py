@@ -154,7 +154,7 @@ class SigningKey:
         return PublicKey(self._secret.public_key())
 
     def reveal(self) -> Ed25519PrivateKey:
-        """Give the key itself, for code that needs it."""
+        """Return the key itself, for code that needs it."""
         return self._secret
 
     def __repr__(self) -> str:
@@ -207,7 +207,7 @@ class PublicKey:
         return hashlib.sha256(self._key.public_bytes_raw()).hexdigest()[:_ID_DIGITS]
 
     def signed(self, message: bytes, signature: bytes) -> bool:
-        """Tell whether the private key signed this message."""
+        """Return whether the private key signed this message."""
         from cryptography.exceptions import InvalidSignature
 
         try:
@@ -240,7 +240,7 @@ def _loaded(load: Any, pem: Any, **how: Any) -> Any:
 
 
 def _library() -> tuple[Any, Any]:
-    """Give the modules of keys and of how they are written."""
+    """Return the modules of keys and of how they are written."""
     try:
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric import ed25519

@@ -47,7 +47,7 @@ class SketchFile(KeyedFile[SketchCounts]):
     }
 
     def header(self, counts: SketchCounts) -> dict[str, Any]:
-        """Give what is said of the counts, as plain values."""
+        """Return what is said of the counts, as plain values."""
         return {
             "qid": list(counts.qid),
             "missing": counts.missing,
@@ -59,15 +59,15 @@ class SketchFile(KeyedFile[SketchCounts]):
         }
 
     def types(self, pa: Any) -> dict[str, Any]:
-        """Give the type of each column of the table."""
+        """Return the type of each column of the table."""
         return {"class": pa.uint64(), "rows": pa.int64()}
 
     def columns(self, pa: Any, counts: SketchCounts) -> dict[str, Any]:
-        """Give what each of them holds."""
+        """Return what each of them holds."""
         return {"class": pa.array(counts.hashes), "rows": pa.array(counts.rows)}
 
     def contents(self, counts: SketchCounts) -> Iterator[NDArray[Any] | None]:
-        """Give all that the checksum covers, in order."""
+        """Yield all that the checksum covers, in order."""
         yield from (counts.hashes, counts.rows)
 
     def counts(self, header: Mapping[str, Any], table: Any) -> SketchCounts:
@@ -127,7 +127,7 @@ class Sketch(Kept[SketchCounts]):
         return self.counts.n_rows
 
     def merge(self, other: Sketch) -> Sketch:
-        """Give the sketch of two tables that share no row, one below the other; it is exact.
+        """Return the sketch of two tables that share no row, one below the other; it is exact.
 
         A class among the smallest hashes of both is so in each that has it, so that the result is
         the sketch of the whole, number by number.
@@ -172,7 +172,7 @@ class Sketch(Kept[SketchCounts]):
     # ---- numbers that need every class ----------------------------------------------------
 
     def classes(self) -> ClassSizes:
-        """Give the class sizes where no class was left out; see `anonrisk.classes`."""
+        """Return the class sizes where no class was left out; see `anonrisk.classes`."""
         if not self.is_exact:
             raise StateError(
                 f"the sketch holds {len(self.counts.rows):,} of about {self.n_classes:,.0f} "

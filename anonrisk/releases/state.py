@@ -90,7 +90,7 @@ class State(Kept[KeyedCounts]):
     # ---- class sizes ----------------------------------------------------------------------
 
     def classes(self) -> ClassSizes:
-        """Give the class sizes, with all that they answer; see `anonrisk.classes`.
+        """Return the class sizes, with all that they answer; see `anonrisk.classes`.
 
         With a unit they count persons.
         """
@@ -136,7 +136,7 @@ class State(Kept[KeyedCounts]):
         *,
         c: float | None = None,
     ) -> float:
-        """Give the l-diversity; see `anonrisk.ldiv`. A missing value is one like any other.
+        """Return the l-diversity; see `anonrisk.ldiv`. A missing value is one like any other.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class State(Kept[KeyedCounts]):
     def tcloseness(
         self, sensitive: Names | None = None, distance: Literal["equal"] = "equal"
     ) -> float:
-        """Give the t-closeness; see `anonrisk.tcloseness`. A missing value is one like any other.
+        """Return the t-closeness; see `anonrisk.tcloseness`. A missing value is one like any other.
 
         Parameters
         ----------

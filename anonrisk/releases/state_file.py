@@ -47,7 +47,7 @@ class StateFile(KeyedFile[KeyedCounts]):
     }
 
     def header(self, counts: KeyedCounts) -> dict[str, Any]:
-        """Give what is said of the counts, as plain values."""
+        """Return what is said of the counts, as plain values."""
         return {
             "qid": list(counts.qid),
             "unit": counts.unit,
@@ -59,12 +59,12 @@ class StateFile(KeyedFile[KeyedCounts]):
         }
 
     def types(self, pa: Any) -> dict[str, Any]:
-        """Give the type of each column of the table."""
+        """Return the type of each column of the table."""
         hashes = dict.fromkeys(_HASHES, pa.binary(_HASH))
         return {"part": pa.int32(), **hashes, "rows": pa.int64()}
 
     def columns(self, pa: Any, counts: KeyedCounts) -> dict[str, Any]:
-        """Give what each of them holds."""
+        """Return what each of them holds."""
         parts = list(_parts(counts))
         numbers = [np.full(len(rows), i, dtype=np.int32) for i, (_, rows) in enumerate(parts)]
         columns = {"part": pa.array(np.concatenate(numbers))}
@@ -76,7 +76,7 @@ class StateFile(KeyedFile[KeyedCounts]):
         return columns
 
     def contents(self, counts: KeyedCounts) -> Iterator[NDArray[Any] | None]:
-        """Give all that the checksum covers, in order."""
+        """Yield all that the checksum covers, in order."""
         for hashes, rows in _parts(counts):
             yield from (*hashes, rows)
 
@@ -117,7 +117,7 @@ def _parts(counts: KeyedCounts) -> Iterator[_Part]:
 
 
 def _binary(pa: Any, hashes: Hashes | None, length: int) -> Any:
-    """Give hashes to Arrow as 16 bytes each; without any, as many nulls."""
+    """Return hashes to Arrow as 16 bytes each; without any, as many nulls."""
     kind = pa.binary(_HASH)
     if hashes is None:
         return pa.nulls(length, kind)

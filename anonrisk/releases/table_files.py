@@ -60,7 +60,7 @@ class TableFiles:
         return cls(paths, kind, _text(stated, where), folder)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values, as a document has them."""
+        """Return plain values, as a document has them."""
         text = {"sep": self.text.sep, "encoding": self.text.encoding, "na": list(self.text.na)}
         more = {"format": self.format, **text, "dtypes": dict(self.text.dtypes)}
         return {"files": list(self.paths), **{key: one for key, one in more.items() if one}}

@@ -148,7 +148,7 @@ def _scored(
 
 
 def _estimated(held: Sketch, budget: Budget) -> dict[Budget, Value]:
-    """Give both ends of what a budget on a share or a number of records measures."""
+    """Return both ends of what a budget on a share or a number of records measures."""
     if budget.key not in (*_SHARES, *_NUMBERS):
         return {}
     low, high = held.fraction_below(getattr(budget, "k", 2)).interval

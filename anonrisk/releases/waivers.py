@@ -91,7 +91,7 @@ class Waiver(Document, PrintedFields):
         return f"Waived until {self.expires} by {self.owner}: {self.reason}."
 
     def expired(self, today: date | None = None) -> bool:
-        """Tell whether its last day has passed, in UTC."""
+        """Return whether its last day has passed, in UTC."""
         return date.fromisoformat(self.expires) < (today or datetime.now(UTC).date())
 
 
@@ -125,7 +125,7 @@ def refuse_expired(waivers: Iterable[Waiver], today: date | None = None) -> None
 
 
 def waive(verdict: Verdict, waivers: Iterable[Waiver]) -> Verdict:
-    """Give a table's verdict with what its waivers cover; nothing that nobody can tell is."""
+    """Return a table's verdict with what its waivers cover; nothing that nobody can tell is."""
     own = {one.budget: one for one in waivers if one.table == verdict.table}
     findings = tuple(
         one.waived(own[one.budget].to_dict(), own[one.budget].sentence)

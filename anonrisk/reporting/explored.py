@@ -78,7 +78,7 @@ def summarise(
     name: str | None,
     title: str | None,
 ) -> dict[str, Any]:
-    """Give all that an explorer holds as plain values that serialise as JSON."""
+    """Return all that an explorer holds as plain values that serialise as JSON."""
     n_records = int(next(iter(margins.values())).sum())
     n = int(rounded_up(np.array(n_records), floor))
     told: list[dict[str, Any]] = []
@@ -176,7 +176,7 @@ def _masthead(
 
 
 def _step(loss: str, margin: Integers, moved: float) -> float:
-    """Give a step that a loss does not move by if so large a share goes from one value to another.
+    """Return a step that a loss does not move by if such a share goes from one value to another.
 
     An entropy moves by h(share) at most, and the loss is a quotient of two. That of the column is
     not told by its step: that is a round number.
@@ -226,7 +226,7 @@ def _label(recoding: Recoding) -> str:
 
 
 def _detail(columns: Sequence[Mapping[str, Any]]) -> Floats:
-    """Give the detail that each combination keeps: 1 minus the mean loss of its levels."""
+    """Return the detail that each combination keeps: 1 minus the mean loss of its levels."""
     total = np.zeros(())
     for column in columns:
         total = np.add.outer(total, [level["loss"] for level in column["levels"]])
@@ -272,7 +272,7 @@ def _never(floor: int) -> str:
 
 
 def _plan_parts(columns: Qid, loss: str) -> list[str]:
-    """Give a plan as JSON without k, the largest suppression and the recodings, in four parts."""
+    """Return a plan as JSON without k, the largest suppression and the recodings, in four parts."""
     stored = without_digest(Plan({}, columns=columns, loss=loss, note="chosen in the explorer"))
     parts, opened = ["{"], ""
     for key, value in stored.items():
@@ -295,7 +295,7 @@ def _for_hierarchies(column: Name) -> dict[str, str]:
 
 
 def _policy(qid: Qid, sensitive: Qid, k: int) -> str | None:
-    """Give the policy that asks of the published table what was chosen here.
+    """Return the policy that asks of the published table what was chosen here.
 
     None where a policy, which is a file, cannot name a column.
     """

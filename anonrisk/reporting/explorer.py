@@ -59,7 +59,7 @@ class Explorer(Summarised):
         return _rendered(self.summary)
 
     def written(self, path: str | Path) -> str:
-        """Give what `save` writes: a page if it ends in .html, else JSON (.json)."""
+        """Return what `save` writes: a page if it ends in .html, else JSON (.json)."""
         suffix = as_path(path, "a page").suffix.casefold()
         if suffix in (".html", ".htm"):
             return self.to_html()
@@ -74,7 +74,7 @@ class Explorer(Summarised):
         max_suppression: float | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
     ) -> Plan:
-        """Give the plan that the page gives for a combination.
+        """Return the plan that the page gives for a combination.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ def _rendered(summary: dict[str, Any]) -> str:
 
 
 def _for_script(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what the script works with; thousands of counts are packed, in units of the floor."""
+    """Return what the script works with; thousands of counts are packed, in units of the floor."""
     counts, floor = summary["counts"], summary["floor"]
     return {
         **{key: summary[key] for key in _FOR_SCRIPT},

@@ -37,7 +37,7 @@ def budgets(found: Measured) -> dict[str, Any] | None:
 
 
 def limit_row(finding: Finding) -> dict[str, Any]:
-    """Give one limit as plain values."""
+    """Return one limit as plain values."""
     word, sign, tone = _WORDS[finding.status]
     if finding.severity == "warn" and finding.status == FAIL:
         word, sign = "broken, a warning", "!"
@@ -59,7 +59,7 @@ def limit_row(finding: Finding) -> dict[str, Any]:
 
 
 def _used(finding: Finding) -> float | None:
-    """Give how much of a limit is used: 1 is all that is allowed."""
+    """Return how much of a limit is used: 1 is all that is allowed."""
     value, limit = finding.value, finding.limit
     if value is None or limit is None or math.isnan(value):
         return None
@@ -94,7 +94,7 @@ def _reached(used: float, *, broken: bool) -> str:
 
 
 def sentence_of(finding: Finding) -> str:
-    """Give a finding's sentence with a score of values as the rest of the page writes it.
+    """Return a finding's sentence with a score of values as the rest of the page writes it.
 
     All six digits stay where fewer would make a limit that is just missed look kept.
     """

@@ -103,5 +103,5 @@ BEHIND = (
 
 
 def behind() -> list[dict[str, str]]:
-    """Give the explanations as plain values."""
+    """Return the explanations as plain values."""
     return [asdict(one) for one in BEHIND]

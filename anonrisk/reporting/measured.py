@@ -146,7 +146,7 @@ def measured(
 def _sizes(
     policy: Terms, table: CheckedTable, qid: Qid, evidence: Evidence
 ) -> tuple[ClassSizes | None, dict[Name, ClassSizes]]:
-    """Give the classes of the whole table, and of each column left out: one pass."""
+    """Return the classes of the whole table, and of each column left out: one pass."""
     groups = evidence.groups
     if not isinstance(groups, list) or not groups:
         return None, {}
@@ -239,7 +239,7 @@ def of_results(
 
 
 def _of_sizes(sizes: ClassSizes, scores: Iterable[tuple[Name, str]]) -> Verdict:
-    """Give what is known of a table by its counts alone; nothing is decided."""
+    """Return what is known of a table by its counts alone; nothing is decided."""
     roles: dict[Name, str] = {
         **dict.fromkeys(sizes.qid, "quasi"),
         **{column: "sensitive" for column, _ in scores},

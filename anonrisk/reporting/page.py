@@ -30,7 +30,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 12, 12, 36
 
 
 def curve(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Give the points of expected shares by group size (logarithmic), their band and the axes."""
+    """Return the points of expected shares by group size (logarithmic), their band and the axes."""
     sizes = [math.log10(row["size"]) for row in rows]
     first, last = min(sizes), max(sizes)
 
@@ -78,7 +78,7 @@ class Summarised(ABC):
     summary: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
+        """Return plain values that serialise as JSON."""
         copied: dict[str, Any] = json.loads(self._json)
         return copied
 
@@ -92,7 +92,7 @@ class Summarised(ABC):
 
     @abstractmethod
     def written(self, path: str | Path) -> str:
-        """Give what `save` writes into a file of that name."""
+        """Return what `save` writes into a file of that name."""
 
     def save(self, path: str | Path) -> None:
         """Write a file; what it holds is told by the ending of its name, see `written`."""
@@ -134,7 +134,7 @@ class Report(Summarised):
         return _rendered(self.summary)
 
     def written(self, path: str | Path) -> str:
-        """Give what `save` writes: a page if it ends in .html, else Markdown (.md) or JSON (.json).
+        """Return what `save` writes: a page if it ends in .html, Markdown (.md) or JSON (.json).
 
         Examples
         --------
@@ -231,7 +231,7 @@ def html(
 
 
 def refused(message: str, title: str | None = None) -> Report:
-    """Give the report that stands in place of an older one: why there is nothing to show.
+    """Return the report that stands in place of an older one: why there is nothing to show.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def template_text(name: str) -> str:
 
 @cache
 def template(name: str) -> Template:
-    """Give a template of pages; everything that it is filled with is escaped."""
+    """Return a template of pages; everything that it is filled with is escaped."""
     try:
         import jinja2
     except ImportError:

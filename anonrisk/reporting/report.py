@@ -141,7 +141,7 @@ def report(
 def _of_columns(
     frame: Any, qids: Any, sensitive: Names | None, unit: Name | None, missing: Missing
 ) -> Policy:
-    """Give the policy that asks for nothing but counts: what is wrong with a name is an error."""
+    """Return the policy that asks for nothing but counts: what is wrong with a name is an error."""
     from anonrisk.policy.policy import Policy
 
     about: dict[str, Any] = {}

@@ -199,7 +199,7 @@ def attackers(found: Measured, people: People) -> dict[str, Any] | None:
 
 
 def _least(sizes: ClassSizes, outside: int | None) -> tuple[float, float]:
-    """Give the least that a risk can be if everybody outside the table were in one's class."""
+    """Return the least that a risk can be if everybody outside the table were in one's class."""
     if outside is None:
         return 0.0, 0.0
     risks = 1 / (sizes.sizes + float(outside))
@@ -207,7 +207,7 @@ def _least(sizes: ClassSizes, outside: int | None) -> tuple[float, float]:
 
 
 def _attacker(attacker: Attacker, least: tuple[float, float] | None = None) -> dict[str, Any]:
-    """Give both ends of each risk; `least` where nothing is known of a population."""
+    """Return both ends of each risk; `least` where nothing is known of a population."""
     title = f"The {attacker.name}{'' if least is None else ' (bounds only)'}"
     told: dict[str, Any] = {"name": attacker.name, "title": title, "known": least is None}
     ends = (attacker.highest_interval, attacker.average_interval)
@@ -404,7 +404,7 @@ _MISSING = {
 def summarise(
     found: Measured, title: str | None = None, more: tuple[Any, ...] = ()
 ) -> dict[str, Any]:
-    """Give all that a report says as plain values that serialise as JSON."""
+    """Return all that a report says as plain values that serialise as JSON."""
     people = People.of(found)
     return {
         "schema_version": SCHEMA_VERSION,
@@ -429,7 +429,7 @@ def summarise(
 
 
 def refused(message: str, title: str | None = None) -> dict[str, Any]:
-    """Give the summary of a report that there is none of: why, and that this is no pass."""
+    """Return the summary of a report that there is none of: why, and that this is no pass."""
     word, sign, tone = WORDS[COULD_NOT_ASSESS]
     return {
         "schema_version": SCHEMA_VERSION,

@@ -77,13 +77,13 @@ class RiskExplanation(render.PrintedTable):
         return tuple(c for c in self.changes if c.dropped or c.singletons < self.singletons)
 
     def to_frame(self) -> pd.DataFrame:
-        """Give a pandas table, a change a row; also those that help nobody."""
+        """Return a pandas table, a change a row; also those that help nobody."""
         import pandas as pd
 
         return pd.DataFrame(self._plain(self.changes), columns=self._header())
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; no cell of the table is among them."""
+        """Return plain values that serialise as JSON; no cell of the table is among them."""
         return {"sizes": self.sizes.to_dict(), "changes": self._plain(self.changes)}
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -193,7 +193,7 @@ class _Search:
         return still
 
     def _ruled_out(self, mask: int, n_classes: int) -> bool:
-        """Tell whether a set is proven not to exceed the share."""
+        """Return whether a set is proven not to exceed the share."""
         if mask in self.hopeless or mask & self.quiet == mask:
             return True
         # Rule 3.

@@ -83,7 +83,7 @@ def max_singleton_share(n_records: int, n_values: float) -> float:
 
 
 def least_domain(n_records: int, alpha: float) -> float:
-    """Give the number of values above which more than `alpha` may be singled out, in expectation.
+    """Return the number of values above which more than `alpha` may be singled out, in expectation.
 
     Notes
     -----
@@ -106,7 +106,7 @@ def least_domain(n_records: int, alpha: float) -> float:
 
 
 def probability_below(k: int, n_records: int, share: float) -> float:
-    """Give the probability that fewer than `k` of `n_records` have a value of this share.
+    """Return the probability that fewer than `k` of `n_records` have a value of this share.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def probability_below(k: int, n_records: int, share: float) -> float:
 
 
 def guaranteed_k(n_records: int, share: float, beta: float) -> int:
-    """Give the largest k that a value of this share has with probability at least 1 − `beta`.
+    """Return the largest k that a value of this share has with probability at least 1 − `beta`.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def guaranteed_k(n_records: int, share: float, beta: float) -> int:
 
 
 def chernoff_k(n_records: int, n_values: float, beta: float) -> int:
-    """Give the k that Chernoff's bound promises for equally likely values: never above the exact.
+    """Return the k that Chernoff's bound promises for equally likely values: never above the exact.
 
     Notes
     -----

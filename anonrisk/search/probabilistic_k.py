@@ -80,7 +80,7 @@ class ProbabilisticK(Document, render.PrintedTable):
         return self.values_below(self.table_k)
 
     def values_below(self, k: int) -> float:
-        """Give the expected number of the table's values with fewer than `k` people."""
+        """Return the expected number of the table's values with fewer than `k` people."""
         n = self.sizes.n_memberships
         pairs = zip(self.sizes.sizes.tolist(), self.sizes.classes.tolist(), strict=True)
         below: float = sum(

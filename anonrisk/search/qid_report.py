@@ -89,7 +89,7 @@ class FoundQid(render.PrintedFields):
         return max_singleton_share(self.population_size, self.domain)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values; no cell of the table is among them."""
+        """Return plain values; no cell of the table is among them."""
         return {
             "columns": plain(self.columns),
             "size": len(self.columns),
@@ -147,7 +147,7 @@ class SearchCoverage:
     decided: int
 
     def __str__(self) -> str:
-        """Say whether all, some or none of them are decided."""
+        """Return whether all, some or none of them are decided."""
         of = f"of {render.count_of(self.size, 'column')}"
         if self.decided == self.sets:
             return f"all sets {of}"
@@ -283,7 +283,7 @@ class QidReport(Document, render.PrintedTable):
         return least_domain(self.population_size, self.alpha)
 
     def to_frame(self) -> pd.DataFrame:
-        """Give the sets as a pandas table, one a row."""
+        """Return the sets as a pandas table, one a row."""
         import pandas as pd
 
         names = [

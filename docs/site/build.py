@@ -73,7 +73,7 @@ MODULES = (
 
 
 def pages() -> dict[str, str]:
-    """Give every page, by its path in the repository the one on the site."""
+    """Return every page, by its path in the repository the one on the site."""
     found = {
         f"{folder}/{path.name}": f"{there}/{path.name}".lstrip("/")
         for folder, there in FOLDERS.items()
@@ -183,7 +183,7 @@ _COMMANDS = "Every command with its options, as ``anonrisk COMMAND --help`` prin
 
 
 def _paths(module: ModuleType) -> list[str]:
-    """Give the names that a module offers (those that it lists, or its own), as users import them.
+    """Return the names that a module offers (those it lists, or its own) as users import them.
 
     Expectations have a page of their own, because they are written for Great Expectations.
     """
@@ -235,7 +235,7 @@ def _block(title: str, text: str) -> str:
 
 
 def _expectations() -> str:
-    """Give what each expectation says of itself: Great Expectations has its own way to write it."""
+    """Return what each expectation says of itself: Great Expectations has its own way of it."""
     from anonrisk import gx
 
     names = sorted(name for name in gx.__all__ if name.startswith("Expect"))

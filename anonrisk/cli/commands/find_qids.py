@@ -99,7 +99,7 @@ def _how_far(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _status(report: QidReport) -> str:
-    """Tell what a gate says: what was found is certain, that there is no more may not be."""
+    """Return what a gate says: what was found is certain, that there is no more may not be."""
     if report.sets or report.direct:
         return FAIL
     return COULD_NOT_ASSESS if report.partial or report.unsupported else PASS

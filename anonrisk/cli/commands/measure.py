@@ -75,6 +75,6 @@ def _of_policy(given: argparse.Namespace, source: Source) -> Outcome:
 
 
 def measures_of(frame: object, sensitive: object) -> tuple[str, ...] | None:
-    """Give the measures that need no sensitive column, where there is none; otherwise all."""
+    """Return the measures that need no sensitive column, where there is none; otherwise all."""
     roles = None if sensitive else anonrisk.roles(frame)
     return None if sensitive or (roles and roles.sensitive) else _OF_SIZES

@@ -78,7 +78,7 @@ class ArrowSchema(Schema):
         return Stored(found, remedy=_remedy(self.frame, list(found)))
 
     def has_rows(self) -> bool:
-        """Tell whether there is any row."""
+        """Return whether there is any row."""
         return table_of(self.frame).has_rows()
 
     def scale_of(self, column: Name) -> str | None:
@@ -128,11 +128,11 @@ class ArrowEngine:
     sets_a_pass = PandasEngine.sets_a_pass
 
     def schema(self, frame: Any) -> ArrowSchema:
-        """Tell what a table is."""
+        """Return what a table is."""
         return ArrowSchema(frame)
 
     def with_roles(self, frame: Any, roles: Roles) -> Any:
-        """Give a table that carries these roles, where its kind can."""
+        """Return a table that carries these roles, where its kind can."""
         attrs = PandasEngine().with_roles(_without_columns(frame).frame, roles).attrs
         return table_of(frame).changed(None, pd.DataFrame(), attrs)
 
@@ -141,7 +141,7 @@ class ArrowEngine:
         return frame if isinstance(frame, HeldTable) else HeldTable(frame, table_of(frame).attrs())
 
     def rewrite(self, frame: Any, change: Change) -> Any:
-        """Give a table with other cells; rows have no labels to bring back."""
+        """Return a table with other cells; rows have no labels to bring back."""
         if isinstance(change, LabelsAsColumns):
             return frame
         if isinstance(change, LeaveOut):
@@ -184,7 +184,7 @@ class ArrowEngine:
 
 
 def _without_columns(frame: Any) -> PandasSchema:
-    """Give what a table says of itself."""
+    """Return what a table says of itself."""
     table = table_of(frame)
     empty = pd.DataFrame(columns=table.names())
     empty.attrs = table.attrs()
@@ -203,7 +203,7 @@ def _given(table: ArrowTable, asked: Any) -> pd.DataFrame:
 def _difference(
     table: ArrowTable, verb: str, given: pd.DataFrame, result: pd.DataFrame
 ) -> tuple[Any, pd.DataFrame]:
-    """Give the numbers of the rows that are left, if not all are, and the columns to write."""
+    """Return the numbers of the rows that are left, if not all are, and the columns to write."""
     if not set(given.columns) <= set(result.columns):
         raise EngineError("a column was lost on the way back")
     rows = None if np.array_equal(given.index, result.index) else result.index.to_numpy()

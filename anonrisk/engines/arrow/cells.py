@@ -45,7 +45,7 @@ def to_arrow(column: pd.Series[Any], like: Any = None) -> Any:
 
 
 def plain(kind: Any) -> Any:
-    """Give the type by which cells of a type are handed over."""
+    """Return the type by which cells of a type are handed over."""
     if isinstance(kind, pa.BaseExtensionType):
         return plain(kind.storage_type)
     if str(kind) in _VIEWS:
@@ -56,12 +56,12 @@ def plain(kind: Any) -> Any:
 
 
 def lists_values(column: Any) -> bool:
-    """Tell whether a column has a dictionary of its values; one of Python objects has none."""
+    """Return whether a column has a dictionary of its values; one of Python objects has none."""
     return bool(pa.types.is_dictionary(getattr(column, "type", pa.null())))
 
 
 def without_views(kind: Any) -> Any:
-    """Give a type that holds the same cells, but no text or bytes as views."""
+    """Return a type that holds the same cells, but no text or bytes as views."""
     if str(kind) in _VIEWS:
         return plain(kind)
     if pa.types.is_struct(kind):

@@ -42,7 +42,7 @@ class DuckDBTable(ArrowTable):
         return self._read(self.frame, names)
 
     def types(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Give some columns without their rows."""
+        """Return some columns without their rows."""
         return self._read(self.frame.limit(0), names)
 
     def _read(self, relation: Any, names: Sequence[str]) -> Mapping[str, Any]:
@@ -79,7 +79,7 @@ class DuckDBTable(ArrowTable):
         raise refused(RELATION_ROWS)
 
     def attrs(self) -> dict[Any, Any]:
-        """Give nothing: a relation says nothing of its columns."""
+        """Return nothing: a relation says nothing of its columns."""
         return {}
 
 
@@ -91,7 +91,7 @@ class RelationTable(TableAround):
         return False
 
     def attrs(self) -> dict[Any, Any]:
-        """Give nothing: a relation says nothing of its columns."""
+        """Return nothing: a relation says nothing of its columns."""
         return {}
 
     def around(self, table: Any, attrs: Any) -> Any:

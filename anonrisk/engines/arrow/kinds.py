@@ -62,7 +62,7 @@ class TableWithNotes(TableAround):
     """A table that is held together with what is said of its columns."""
 
     def attrs(self) -> dict[Any, Any]:
-        """Give what is held."""
+        """Return what is held."""
         return dict(self.frame.notes)
 
     def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:

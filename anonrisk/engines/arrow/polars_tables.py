@@ -30,7 +30,7 @@ class PolarsTable(ArrowTable):
         return list(self.frame.columns)
 
     def read(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Give some columns; Python objects, and numbers that Arrow does not know, as a list."""
+        """Return some columns; Python objects, and numbers that Arrow does not know, as a list."""
         # By `get_column`: a name that looks like a pattern would select by it.
         # Under another name: the stream ends the process where one has a zero byte.
         columns = {name: self.frame.get_column(name).alias("") for name in names}
@@ -43,14 +43,14 @@ class PolarsTable(ArrowTable):
         }
 
     def types(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Give some columns without their rows."""
+        """Return some columns without their rows."""
         for name in names:
             if str(self.frame.schema[name]) == "Object":
                 raise UnsupportedColumnError(f"column {name!r} holds Python objects")
         return PolarsTable(self.frame.clear()).read(names)
 
     def attrs(self) -> dict[Any, Any]:
-        """Give nothing: a Polars table says nothing of its columns."""
+        """Return nothing: a Polars table says nothing of its columns."""
         return {}
 
     def has_dictionary(self, name: str) -> bool:  # noqa: ARG002
@@ -58,19 +58,19 @@ class PolarsTable(ArrowTable):
         return False
 
     def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:
-        """Give the table with these of its rows, or all, and with new cells in some columns."""
+        """Return the table with these of its rows, or all, and with new cells in some columns."""
         if attrs:
             raise cannot_carry("a Polars table")
         table = self.frame if rows is None else self.frame[rows]
         return table.with_columns([_polars(new[name]) for name in new.columns])
 
     def without(self, columns: Sequence[Any]) -> Any:
-        """Give the table without some columns."""
+        """Return the table without some columns."""
         kept = [name for name in self.names() if name not in columns]
         return self.frame.select([self.frame.get_column(name) for name in kept])
 
     def with_columns(self, new: pd.DataFrame) -> Any:
-        """Give the table with some columns more."""
+        """Return the table with some columns more."""
         return self.frame.with_columns([_polars(new[name]) for name in self._new(new)])
 
 
@@ -90,7 +90,7 @@ class LazyTable(PolarsTable):
         return PolarsTable(some).read(names)
 
     def types(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Give some columns without their rows."""
+        """Return some columns without their rows."""
         empty = sys.modules["polars"].DataFrame(schema=self.frame.collect_schema())
         return PolarsTable(empty).types(names)
 

@@ -30,7 +30,7 @@ class ArrowTable:
         self.frame = frame
 
     def carries(self) -> bool:
-        """Tell whether it can say which roles its columns have, and which were randomised."""
+        """Return whether it can say which roles its columns have, and which were randomised."""
         return True
 
     def names(self) -> list[str]:
@@ -38,20 +38,20 @@ class ArrowTable:
         return list(self.frame.schema.names)
 
     def read(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Give some columns."""
+        """Return some columns."""
         everything = self.names()
         return {name: self.frame.column(everything.index(name)) for name in names}
 
     def types(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Give some columns without their rows."""
+        """Return some columns without their rows."""
         return {name: column.slice(0, 0) for name, column in self.read(names).items()}
 
     def has_rows(self) -> bool:
-        """Tell whether there is any row."""
+        """Return whether there is any row."""
         return len(self.frame) > 0
 
     def held(self) -> ArrowTable:
-        """Give the table in memory, where every look finds the same rows in the same order."""
+        """Return the table in memory, where every look finds the same rows in the same order."""
         return self
 
     def check_order(self) -> None:
@@ -62,12 +62,12 @@ class ArrowTable:
         return parquet_files.attrs_of(self.frame.schema)
 
     def has_dictionary(self, name: str) -> bool:
-        """Tell whether a column lists its values, also those that no row has."""
+        """Return whether a column lists its values, also those that no row has."""
         kind = cells.plain(self.frame.schema.field(self.names().index(name)).type)
         return bool(pa.types.is_dictionary(kind))
 
     def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:
-        """Give the table with these of its rows, or all, and with new cells in some columns."""
+        """Return the table with these of its rows, or all, and with new cells in some columns."""
         table = self.frame if rows is None else _taken(self.frame, rows)
         for name in new.columns:
             table = self._with(table, name, new[name])
@@ -87,11 +87,11 @@ class ArrowTable:
         return table if column.type == field.type else _without_note(table, name)
 
     def without(self, columns: Sequence[Any]) -> Any:
-        """Give the table without some columns, by their place: a name may be there twice."""
+        """Return the table without some columns, by their place: a name may be there twice."""
         return self.frame.select([i for i, n in enumerate(self.names()) if n not in columns])
 
     def with_columns(self, new: pd.DataFrame) -> Any:
-        """Give the table with some columns more."""
+        """Return the table with some columns more."""
         table = self.frame
         for name in self._new(new):
             table = table.append_column(name, cells.to_arrow(new[name]))
@@ -118,7 +118,7 @@ class TableAround(ArrowTable):
             setattr(self, same, getattr(inner, same))
 
     def carries(self) -> bool:
-        """Tell what the one inside can."""
+        """Return what the one inside can."""
         return self.inner.carries()
 
     def around(self, table: Any, attrs: Any) -> Any:
@@ -130,7 +130,7 @@ class TableAround(ArrowTable):
         return type(self)(self.frame, self.inner.held())
 
     def attrs(self) -> dict[Any, Any]:
-        """Give what the one inside says."""
+        """Return what the one inside says."""
         return self.inner.attrs()
 
     def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:
@@ -142,7 +142,7 @@ class TableAround(ArrowTable):
         return self.around(self.inner.without(columns), self.attrs())
 
     def with_columns(self, new: pd.DataFrame) -> Any:
-        """Give the one inside some columns more."""
+        """Return the one inside some columns more."""
         return self.around(self.inner.with_columns(new), self.attrs())
 
 
@@ -152,7 +152,7 @@ def cannot_carry(what: str) -> UnsupportedFrameError:
 
 
 def _taken(table: Any, rows: Any) -> Any:
-    """Give some rows of a table, whatever its columns hold."""
+    """Return some rows of a table, whatever its columns hold."""
     columns = [_picked(column, rows) for column in table.columns]
     return pa.Table.from_arrays(columns, schema=table.schema)
 

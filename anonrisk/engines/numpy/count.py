@@ -78,12 +78,12 @@ class Encoded:
         return [self.columns[name] for name in qid]
 
     def _overlaps(self, qid: Qid) -> bool:
-        """Tell whether a cell that is missing matches others."""
+        """Return whether a cell that is missing matches others."""
         wildcard = self.question.missing == "wildcard"
         return wildcard and any(codes.n_missing for codes in self._codes(qid))
 
     def keys(self, qid: Qid) -> tuple[Integers, int]:
-        """Give one number a record, equal where the quasi-identifier is, and a bound above it."""
+        """Return one number per record, equal where the quasi-identifier is, and a bound."""
         columns = ((c.values, c.cardinality) for c in self._codes(qid))
         return radix.keys_of(columns, closed_up)
 
@@ -190,7 +190,7 @@ def sizes_of(classes: Integers, n_classes: int, unit: Codes | None) -> Integers:
 
 
 def is_dense(bound: int, n_rows: int) -> bool:
-    """Tell whether a place for every number below the bound is no waste for so many records."""
+    """Return whether a place for every number below the bound is no waste for so many records."""
     return bound <= max(n_rows, _SMALL)
 
 

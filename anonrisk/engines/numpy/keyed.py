@@ -116,7 +116,7 @@ def _classes(cells: _Cells, asked: KeyedTally) -> _Hashed:
 
 
 def _entries(parts: Sequence[_Hashed]) -> tuple[Integers, Integers]:
-    """Give a counted row of each distinct combination, sorted by hashes, and its number of rows."""
+    """Return a counted row of each distinct combination, sorted by hashes, and its row count."""
     keys, bound = radix.keys_of((part.place, max(len(part.hashes), 1)) for part in parts)
     if is_dense(bound, len(keys)):
         counts = np.bincount(keys)

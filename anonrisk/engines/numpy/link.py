@@ -62,7 +62,7 @@ def _sides(times: Integers, question: LinkQuestion) -> Integers:
 def _both(
     side: Integers, user: Integers, n_users: int, followed: NDArray[np.bool_], n_sides: int
 ) -> tuple[Integers, Integers]:
-    """Give (side, user) of everybody who is there in the next one too, and how many that has."""
+    """Return (side, user) of everybody who is there in the next one too, and how many that has."""
     present = np.unique(side * n_users + user)
     of = present // n_users
     size = np.bincount(of, minlength=n_sides + 1)
@@ -73,7 +73,7 @@ def _both(
 def _whole_sets(
     side: Integers, user: Integers, qid: Integers, n_users: int, n_qids: int
 ) -> tuple[Integers, Integers, Integers, int]:
-    """Give every period and person once, with a number for the set of all their values there."""
+    """Return every period and person once, with a number for the set of all their values there."""
     person, number = np.unique(side * n_users + user, return_inverse=True)
     pairs = np.unique(number * n_qids + qid)
     starts = runs_of(pairs // n_qids)

@@ -45,7 +45,7 @@ def matched(table: CodedTable, question: Question, against: Against) -> Matched:
 
 
 def sizes_of(f: Integers, question: Question, n_dropped: int) -> ClassCounts:
-    """Give the classes that a release has."""
+    """Return the classes that a release has."""
     return ClassCounts(
         *histogram(f), qid=question.qid, missing=question.missing, n_dropped=n_dropped
     )
@@ -69,7 +69,7 @@ def of_pairs(pairs: MatchedPairs, sizes: ClassCounts) -> Matched:
 
 
 def households(table: CodedTable, question: Question, against: Against) -> Attacker:
-    """Give the risk that a record has by any member of its household."""
+    """Return the risk that a record has by any member of its household."""
     _, F, _, class_of, rows = classes_of(table, question, against)
     assert against.household is not None  # noqa: S101
     home = table.codes({against.household: "household"})[against.household]

@@ -49,7 +49,7 @@ class Ranked:
 
 
 def ranked(table: CodedTable, codes: Codes, rows: Integers, sensitive: Sensitive) -> Ranked:
-    """Give the values ranks; in order, or with their place in a hierarchy, where asked for.
+    """Return the values ranks; in order, or with their place in a hierarchy, where asked for.
 
     Only the values of the given rows take part.
     """

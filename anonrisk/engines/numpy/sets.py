@@ -101,7 +101,7 @@ class CodedSets:
         return np.asarray(np.bincount(keys, minlength=1)[keys] == 1)
 
     def keys(self, positions: Positions) -> tuple[NDArray[Any], int]:
-        """Give one number a row, equal where the columns are, and a bound above it.
+        """Return one number per row, equal where the columns are, and a bound above it.
 
         The numbers of the beginning that this set shares with the last one are used again.
         """

@@ -43,13 +43,13 @@ class CodedTable(Protocol):
         """Encode some columns, given with the roles that they have in messages."""
 
     def cells(self, column: Name, rows: Integers) -> list[Any]:
-        """Give the cells of some rows as objects of Python."""
+        """Return the cells of some rows as objects of Python."""
 
     def sortable(self, column: Name, rows: Integers) -> NDArray[Any]:
-        """Give what known cells are ordered by: themselves, or places among ordered categories."""
+        """Return what known cells are ordered by: themselves, or places among categories."""
 
     def plain(self, column: Name, rows: Integers) -> tuple[str, NDArray[Any]]:
-        """Give known cells as numbers or text, and the kind of a `Domain` of them."""
+        """Return known cells as numbers or text, and the kind of a `Domain` of them."""
 
     def weights(self, column: Name) -> NDArray[np.float64]:
         """Read a column of numbers, missing as NaN, and refuse any other."""

@@ -37,7 +37,7 @@ def tally(table: CodedTable, roles: Mapping[Name, str], weights: Integers | None
 
 
 def coded_rows(table: CodedTable, name: Name) -> tuple[Domain, Integers]:
-    """Give a column's values in order, and the place of each record's among them."""
+    """Return a column's values in order, and the place of each record's among them."""
     coded = table.codes({name: "column"})[name]
     number, n_codes = closed_up(coded.values.astype(np.int64))
     domain, place = _domain(table, name, coded, _last_rows(number, n_codes))
@@ -63,7 +63,7 @@ def _classes(
 
 
 def _last_rows(keys: Integers, bound: int) -> Integers:
-    """Give a row of each key; where none has it, any number."""
+    """Return a row of each key; where none has it, any number."""
     row = np.empty(bound, dtype=np.int64)
     row[keys] = np.arange(len(keys))
     return row

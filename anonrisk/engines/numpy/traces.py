@@ -262,7 +262,7 @@ def trace_counts(records: NumberedRecords, question: TraceQuestion) -> TraceCoun
 
 
 def in_order(records: NumberedRecords, question: TraceQuestion) -> tuple[Integers, Integers]:
-    """Give users and items by user and time, if no two of a user are at one time."""
+    """Return users and items by user and time, if no two of a user are at one time."""
     user, time = records.user, records.time
     if time is None:
         raise AssertionError

@@ -46,7 +46,7 @@ class KeySet:
         return found
 
     def place(self, asked: Integers) -> Integers:
-        """Give the place of each number that is among them."""
+        """Return the place of each number that is among them."""
         return np.searchsorted(self.keys, asked)
 
 
@@ -85,12 +85,12 @@ class Index:
         )
 
     def shuffled(self, random: np.random.Generator) -> Integers:
-        """Give the items of each user in a random order; its first s are a random set of s."""
+        """Return the items of each user in a random order; its first s are a random set of s."""
         owner = np.repeat(np.arange(len(self.n_points)), self.n_points)
         return self.item[np.argsort(owner + random.random(len(owner)), kind="stable")]
 
     def has(self, user: Integers, item: Integers) -> Flags:
-        """Tell whether each user has each item."""
+        """Return whether each user has each item."""
         return self.pairs.has(user * self.n_items + item)
 
 
@@ -124,7 +124,7 @@ class Visits:
         return np.take_along_axis(points, np.argsort(first, axis=1), axis=1)
 
     def follow(self, user: Integers, points: Integers) -> Flags:
-        """Tell whether each user visited the points in this order, anything between them."""
+        """Return whether each user visited the points in this order, anything between them."""
         at = np.full(len(user), -1, dtype=np.int64)
         good = np.ones(len(user), dtype=bool)
         for column in points.T:

@@ -50,7 +50,7 @@ class MatchedKeys:
         )
 
     def among(self, rows: Integers) -> Self:
-        """Give the keys that some records have, with those records alone."""
+        """Return the keys that some records have, with those records alone."""
         present, of_row = np.unique(self.of_row[rows], return_inverse=True)
         return type(self)(of_row, np.bincount(of_row), self.sizes[present])
 
@@ -133,7 +133,7 @@ class _Keys:
         self.sizes[part] += _sums(number, self.counts[part], n_numbers)[number]
 
     def _keys(self, *parts: slice) -> Integers | None:
-        """Give one number a key, equal where the columns that all the parts have are equal."""
+        """Return one number per key, equal where the columns that all the parts have are equal."""
         common = [
             (np.concatenate([codes[part] for part in parts]), size)
             for (codes, size), missing in zip(self.columns, self.missing, strict=True)

@@ -35,7 +35,7 @@ class PandasEngine:
     sets_a_pass = sets.PandasSets.batch
 
     def schema(self, frame: pd.DataFrame) -> PandasSchema:
-        """Tell what a table is."""
+        """Return what a table is."""
         return PandasSchema(frame)
 
     def with_roles(self, frame: pd.DataFrame, roles: Roles) -> pd.DataFrame:
@@ -139,7 +139,7 @@ class PandasEngine:
                 return rewrite.breaking(frame, question, limits, k or None)
 
     def rewrite(self, frame: pd.DataFrame, change: changes.Change) -> pd.DataFrame:  # noqa: C901, PLR0911
-        """Give a table with other cells."""
+        """Return a table with other cells."""
         from anonrisk.engines.pandas import interval, pseudonym, recode, steps, suppress
 
         match change:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def in_intervals(frame: pd.DataFrame, widths: Mapping[Name, float]) -> pd.DataFrame:
-    """Give the table with the number of its interval in place of each value."""
+    """Return the table with the number of its interval in place of each value."""
     changed = frame.copy(deep=False)
     for name, width in widths.items():
         changed[name] = _numbered(column_of(frame, name), name, width)

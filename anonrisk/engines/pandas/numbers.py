@@ -26,7 +26,7 @@ def type_decides(column: pd.Series[Any]) -> str:
 
 
 def without_categories(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Give the cells of a categorical column in the type of its categories."""
+    """Return the cells of a categorical column in the type of its categories."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(object).infer_objects()
     return column
@@ -41,7 +41,7 @@ def _is_decimal(column: pd.Series[Any]) -> bool:
 
 
 def bounds(column: pd.Series[Any]) -> tuple[float, float] | None:
-    """Give the least and the largest number that the column's type holds; None if it has none."""
+    """Return the least and the largest number that the column's type holds; None if it has none."""
     dtype: Any = column.dtype
     if isinstance(dtype, pd.ArrowDtype) and str(dtype).startswith("decimal"):
         stored: Any = dtype.pyarrow_dtype

@@ -57,7 +57,7 @@ def _defined(kind: type) -> set[str]:
 
 
 def may_hide_another(kind: type) -> bool:
-    """Tell whether a cell of this type can equal one of another type, as 1, 1.0 and True do."""
+    """Return whether a cell of this type can equal one of another type, as 1, 1.0 and True do."""
     return issubclass(kind, (numbers.Number, np.bool_))
 
 
@@ -81,7 +81,7 @@ def _kind(type_: type) -> str:
 
 
 def are_instants(uniques: NDArray[Any]) -> bool:
-    """Tell whether these are timestamps that carry zones."""
+    """Return whether these are timestamps that carry zones."""
     first = uniques[0] if len(uniques) else None
     return isinstance(first, dt.datetime) and first.tzinfo is not None
 
@@ -99,7 +99,7 @@ def as_instants(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def arrow_nested(dtype: Any) -> bool:
-    """Tell whether an Arrow type has cells made of other cells."""
+    """Return whether an Arrow type has cells made of other cells."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(dtype):
@@ -108,7 +108,7 @@ def arrow_nested(dtype: Any) -> bool:
 
 
 def arrow_dictionary(arrow: Any) -> tuple[Any, Any] | None:
-    """Give an Arrow column's codes and uniques; None where Arrow cannot encode its type."""
+    """Return an Arrow column's codes and uniques; None where Arrow cannot encode its type."""
     import pyarrow as pa
 
     if pa.types.is_null(arrow.type) or not len(arrow):
@@ -131,7 +131,7 @@ def arrow_dictionary(arrow: Any) -> tuple[Any, Any] | None:
 
 
 def arrow_integers(arrow: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None] | None:
-    """Give whole numbers, or days as such, and which are missing; None where there are none.
+    """Return whole numbers, or days as such, and which are missing; None where there are none.
 
     In place of a missing one stands the least of the others.
     """
@@ -175,7 +175,7 @@ def without_views(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def release_arrow() -> None:
-    """Give memory that Arrow has freed back to the system."""
+    """Return memory that Arrow has freed to the system."""
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()

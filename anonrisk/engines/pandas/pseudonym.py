@@ -29,7 +29,7 @@ _REFUSED = "bfcmV"
 
 
 def pseudonymize(frame: pd.DataFrame, step: Pseudonymisation) -> pd.DataFrame:
-    """Give the table with one column replaced."""
+    """Return the table with one column replaced."""
     codes, values = _distinct(column_of(frame, step.column), step.column)
     make = pseudonym_maker(step)
     if step.time is None or step.every is None:
@@ -50,7 +50,7 @@ def pseudonymize(frame: pd.DataFrame, step: Pseudonymisation) -> pd.DataFrame:
 
 
 def _distinct(column: pd.Series[Any], name: Name) -> tuple[Integers, list[bytes]]:
-    """Give a code a record, -1 for missing, and the canonical bytes of each code."""
+    """Return a code per record, -1 for missing, and the canonical bytes of each code."""
     dtype: Any = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return _of_categories(column, name)
@@ -119,7 +119,7 @@ def _span(column: pd.Series[Any]) -> tuple[Integers, list[Any]] | None:
 def _numbers(
     frame: pd.DataFrame, step: Pseudonymisation, codes: Integers, known: NDArray[np.bool_]
 ) -> Integers:
-    """Give the time, or the rank in time, of each record that has a value."""
+    """Return the time, or the rank in time, of each record that has a value."""
     time = clock(frame, step.time, calendar=not step.by_records)
     n_missing = int(np.count_nonzero(time.missing & known))
     if n_missing:
@@ -145,7 +145,7 @@ def _ranks(codes: Integers, times: Integers) -> Integers:
 def _pairs(
     codes: Integers, numbers: Integers, known: NDArray[np.bool_]
 ) -> tuple[Integers, Integers]:
-    """Give a code to each pair of value and period, -1 for missing, and where each is first."""
+    """Return a code to each pair of value and period, -1 for missing, and where each is first."""
     pairs = np.full(len(codes), -1, dtype=np.int64)
     rows = np.flatnonzero(known)
     if not len(rows):

@@ -136,7 +136,7 @@ def _typed_cells(name: str, read: _Codes, kind: str, *, exact: bool) -> Any:
 
 
 def _objects(part: Part, file: Any) -> Iterator[dict[str, Any]]:
-    """Give the object of each line, with the columns that the folders stand for."""
+    """Yield the object of each line, with the columns that the folders stand for."""
     for number, line in enumerate(file, 1):
         # JSON knows no other white space.
         if line.strip(" \t\r\n"):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def recode(frame: pd.DataFrame, change: Recode | RecodeByRegion) -> pd.DataFrame:
-    """Give a table with some columns recoded."""
+    """Return a table with some columns recoded."""
     new, unknown = _changed(frame, change)
     if change.unseen == "refuse":
         refusals.check_unseen(_counted(frame, unknown))
@@ -52,7 +52,7 @@ def unseen(frame: pd.DataFrame, change: Recode | RecodeByRegion) -> UnseenCounts
 def _changed(
     frame: pd.DataFrame, change: Recode | RecodeByRegion
 ) -> tuple[dict[Name, Any], dict[Name | None, NDArray[np.bool_]]]:
-    """Give new columns, and which records are unknown to each; None stands for all together."""
+    """Return new columns, and which records are unknown to each; None stands for all together."""
     if isinstance(change, RecodeByRegion):
         return _by_region(frame, change.regions)
     unknown: dict[Name | None, NDArray[np.bool_]] = {}
@@ -77,7 +77,7 @@ def without_unused(frame: pd.DataFrame, names: Sequence[Name]) -> pd.DataFrame:
 
 
 def replaced(frame: pd.DataFrame, columns: Mapping[Name, Any]) -> pd.DataFrame:
-    """Give a table with other cells in some columns, which stay where they are."""
+    """Return a table with other cells in some columns, which stay where they are."""
     changed = frame.copy(deep=False)
     labels: list[Any] = list(frame.columns)
     for name, cells in columns.items():
@@ -125,7 +125,7 @@ def recoded(
 def _by_region(
     frame: pd.DataFrame, regions: Regions
 ) -> tuple[dict[Name, Any], dict[Name | None, NDArray[np.bool_]]]:
-    """Give columns recoded by region; a record that is in none has a star in each."""
+    """Return columns recoded by region; a record that is in none has a star in each."""
     places = []
     for name, recoding in regions.columns.items():
         domain, codes = coded_rows(PandasTable(frame), name)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def sizes(frame: pd.DataFrame, question: Question, name: str) -> pd.Series[Any]:
-    """Give each record the size of its class; NA where the record was dropped."""
+    """Return the class size of each record; NA where the record was dropped."""
     counts, kept = Encoded.of(PandasTable(frame), question).sizes_by_row()
     values: Any = counts
     if question.missing == "drop":

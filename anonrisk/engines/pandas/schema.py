@@ -68,7 +68,7 @@ class PandasSchema(Schema):
         return unused.stored(self.frame)
 
     def has_rows(self) -> bool:
-        """Tell whether there is any row."""
+        """Return whether there is any row."""
         return len(self.frame) > 0
 
     def scale_of(self, column: Name) -> str | None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def coarser(
     column: pd.Series[Any], codes: NDArray[Any], n_codes: int, n_values: int
 ) -> tuple[NDArray[np.int64], int, Coarsening] | None:
-    """Give codes of a coarser column, their number, and how it came about; None if it has none."""
+    """Return codes of a coarser column, their number, and how it came about; None if none."""
     values = first_of_each(column, codes, n_codes)
     known = values.notna().to_numpy()
     groups = np.full(n_codes, -1, dtype=np.int64)

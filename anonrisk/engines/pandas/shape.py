@@ -69,7 +69,7 @@ def numerals_of(column: pd.Series[Any], codes: NDArray[Any], n_codes: int) -> Nu
 
 
 def first_of_each(column: pd.Series[Any], codes: NDArray[Any], n_codes: int) -> pd.Series[Any]:
-    """Give the cell of each code, in order."""
+    """Return the cell of each code, in order."""
     # Where each code occurs first: assigned backwards, so that the first is what remains.
     first = np.zeros(n_codes, dtype=np.int64)
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
@@ -80,14 +80,14 @@ def first_of_each(column: pd.Series[Any], codes: NDArray[Any], n_codes: int) -> 
 
 
 def is_text(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
-    """Tell whether a column holds text."""
+    """Return whether a column holds text."""
     if values.dtype == object:
         return isinstance(next(iter(values[known]), None), str)
     return pd.api.types.is_string_dtype(values.dtype)
 
 
 def is_whole(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
-    """Tell whether a column holds whole numbers."""
+    """Return whether a column holds whole numbers."""
     if values.dtype == object:
         first = next(iter(values[known]), None)
         return isinstance(first, (int, np.integer)) and not isinstance(first, bool)
@@ -105,7 +105,7 @@ def is_date(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
 
 
 def _has_fractions(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
-    """Tell whether a column is of a type for numbers with a fraction."""
+    """Return whether a column is of a type for numbers with a fraction."""
     if values.dtype == object:
         return isinstance(next(iter(values[known]), None), (float, np.floating, Decimal))
     if isinstance(values.dtype, pd.ArrowDtype) and values.dtype.type is Decimal:

@@ -122,12 +122,12 @@ class _SuppressedColumn:
         self.codes = np.where(rows, self.code, self.codes)
 
     def keys(self, rows: NDArray[np.int64]) -> Codes:
-        """Give the codes of some rows, one after the last value where a cell is missing."""
+        """Return the codes of some rows, one after the last value where a cell is missing."""
         codes, missing = self.codes[rows], len(self.domain)
         return Codes(codes, missing + 1, int((codes == missing).sum()))
 
     def text(self, code: int) -> tuple[bool, str]:
-        """Give what a class is ordered by among classes of its size: missing first."""
+        """Return what a class is ordered by among classes of its size: missing first."""
         if code == self.code:
             return (self.marker is not None, "" if self.marker is None else str(self.marker))
         return (False, "") if code == len(self.domain) else (True, self.domain.texts()[code])

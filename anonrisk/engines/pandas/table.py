@@ -53,7 +53,7 @@ def plain(values: pd.Series[Any]) -> tuple[str, NDArray[Any]]:  # noqa: PLR0911
 
 
 def is_arrow_date(dtype: Any) -> bool:
-    """Tell whether a type is one of days of Arrow, which pandas takes for one of instants."""
+    """Return whether a type is one of days of Arrow, which pandas takes for one of instants."""
     return isinstance(dtype, pd.ArrowDtype) and str(dtype).startswith("date")
 
 
@@ -116,18 +116,18 @@ class PandasTable:
         return encode(self.frame, roles)
 
     def cells(self, column: Name, rows: Integers) -> list[Any]:
-        """Give the cells of some rows."""
+        """Return the cells of some rows."""
         return list(self._some(column, rows))
 
     def sortable(self, column: Name, rows: Integers) -> NDArray[Any]:
-        """Give cells as an array; of ordered categories the codes."""
+        """Return cells as an array; of ordered categories the codes."""
         cells = self._some(column, rows)
         if not isinstance(cells.dtype, pd.CategoricalDtype):
             return cells.to_numpy()
         return (cells.cat.codes if cells.dtype.ordered else cells.astype(object)).to_numpy()
 
     def plain(self, column: Name, rows: Integers) -> tuple[str, NDArray[Any]]:
-        """Give known cells as a plain array, and what they are."""
+        """Return known cells as a plain array, and what they are."""
         return plain(self._some(column, rows))
 
     def _some(self, column: Name, rows: Integers) -> pd.Series[Any]:

@@ -83,7 +83,7 @@ def _by_value(
 
 
 def _written_alike(cells: pd.Series[Any]) -> bool:
-    """Tell whether equal cells have equal hashes.
+    """Return whether equal cells have equal hashes.
 
     One instant has many zones, one decimal number many zeros at its end, and zero two signs. Which
     of them comes first depends on the order of the rows, so that all of them must be asked.

@@ -24,7 +24,7 @@ def stored(frame: pd.DataFrame) -> Stored:
 
 
 def without_unused(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give the table with the categories that its rows have, and with our own notes alone."""
+    """Return the table with the categories that its rows have, and with our own notes alone."""
     made = frame.copy(deep=False)
     for i in range(frame.shape[1]):
         column = frame.iloc[:, i]

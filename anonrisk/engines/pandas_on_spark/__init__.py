@@ -102,7 +102,7 @@ class PandasOnSparkEngine(SparkEngine):
     links = _asked_below(SparkEngine.links)
 
     def schema(self, frame: Any) -> PandasOnSparkSchema:
-        """Tell what a table is."""
+        """Return what a table is."""
         return PandasOnSparkSchema(frame)
 
     def count(self, frame: Any, asked: Asks[Any]) -> Any:
@@ -125,7 +125,7 @@ class PandasOnSparkEngine(SparkEngine):
         return counter
 
     def rewrite(self, frame: Any, change: changes.Change) -> Any:
-        """Give a table with other cells, its index kept."""
+        """Return a table with other cells, its index kept."""
         match change:
             case changes.LabelsAsColumns(name):
                 named = level_names(frame.index.names, name)
@@ -140,7 +140,7 @@ class PandasOnSparkEngine(SparkEngine):
 
 
 def _with_texts(frame: Any, columns: Qid) -> Any:
-    """Give a table whose categories, which Spark keeps as codes, are texts."""
+    """Return a table whose categories, which Spark keeps as codes, are texts."""
     coded = [n for n in columns if isinstance(frame[n].dtype, pd.CategoricalDtype)]
     texts: dict[Any, Any] = {
         name: frame[name].astype(str).mask(frame[name].isna(), None) for name in coded
@@ -180,7 +180,7 @@ def _with_population_below(asked: Any) -> Any:
 
 
 def _below(frame: Any, index: list[str] | None = None) -> DataFrame:
-    """Give the Spark table underneath; its index travels along if its columns get names."""
+    """Return the Spark table underneath; its index travels along if its columns get names."""
     with warnings.catch_warnings(), guarded("read the table"):
         # pandas-on-Spark warns where the index is lost; a count has no use for it.
         warnings.simplefilter("ignore")
@@ -193,7 +193,7 @@ def _index_columns(frame: Any) -> list[str]:
 
 
 def _like(frame: Any, retyped: Qid, answer: Any) -> Any:
-    """Give a table the index of another, and its types but for columns that have new ones."""
+    """Return a table the index of another, and its types but for columns that have new ones."""
     if isinstance(answer, Totals):
         return answer
     with guarded("make the table"):

@@ -29,12 +29,12 @@ _FILLS = (0, 1, -1, np.iinfo(np.int64).min)
 
 
 def is_list(kind: Any) -> bool:
-    """Tell whether the cells of a type are lists, maps among them."""
+    """Return whether the cells of a type are lists, maps among them."""
     return any(test(kind) for test in _LISTS)
 
 
 def is_text(kind: Any) -> bool:
-    """Tell whether a type is text or bytes of any length."""
+    """Return whether a type is text or bytes of any length."""
     tests = (
         *(pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
         *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view),
@@ -43,12 +43,12 @@ def is_text(kind: Any) -> bool:
 
 
 def is_view(kind: Any) -> bool:
-    """Tell whether a type is text that lies elsewhere, as Polars has it."""
+    """Return whether a type is text that lies elsewhere, as Polars has it."""
     return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
 
 
 def leaves(array: Any) -> Iterator[Any]:
-    """Give the arrays inside an array that are not nested, of the rows that there are."""
+    """Yield the arrays inside an array that are not nested, of the rows that there are."""
     if isinstance(array, pa.ExtensionArray):
         yield from leaves(array.storage)
     elif pa.types.is_struct(array.type):
@@ -171,7 +171,7 @@ def gather(array: Any, lists: dict[str, Any], path: str = "") -> None:
 
 
 def fresh(array: Any, lists: Mapping[str, Any], path: str = "") -> Any:
-    """Give an array of the same cells and type, but for `fresh_type`, that holds nothing else.
+    """Return an array of the same cells and type, but for `fresh_type`, that holds nothing else.
 
     Its dictionaries list what `lists` has for them, see `gather`.
     """
@@ -197,7 +197,7 @@ def fresh(array: Any, lists: Mapping[str, Any], path: str = "") -> Any:
 
 
 def _around(array: Any, inner: list[Any]) -> Any:
-    """Give a nested array like this one around other cells."""
+    """Return a nested array like this one around other cells."""
     kind = fresh_type(array.type)
     if isinstance(array, pa.ExtensionArray):
         return pa.ExtensionArray.from_storage(kind, inner[0])
@@ -208,13 +208,13 @@ def _around(array: Any, inner: list[Any]) -> Any:
 
 
 def fresh_field(field: Any) -> Any:
-    """Give a field with known metadata alone."""
+    """Return a field with known metadata alone."""
     made = field.with_type(fresh_type(field.type))
     return made.with_metadata(metadata.kept(field.metadata) or None)
 
 
 def fresh_type(kind: Any) -> Any:
-    """Give a type with known metadata alone, and texts as such: not all versions write views."""
+    """Return a type with known metadata alone, and texts as such: not all versions write views."""
     if not metadata.is_known(kind):
         return fresh_type(kind.storage_type)
     if pa.types.is_struct(kind):
@@ -251,7 +251,7 @@ def _inside(array: Any) -> list[Any]:
 
 
 def _as_list(array: Any) -> Any:
-    """Give a map as the list of its entries; lists as they are."""
+    """Return a map as the list of its entries; lists as they are."""
     kind = array.type
     if not pa.types.is_map(kind):
         return array
@@ -262,7 +262,7 @@ def _as_list(array: Any) -> Any:
 
 
 def _list_of(array: Any, values: Any) -> Any:
-    """Give a list, or a map, of the same lengths with these values."""
+    """Return a list, or a map, of the same lengths with these values."""
     kind = fresh_type(array.type)
     width = pa.int64() if pa.types.is_large_list(kind) else pa.int32()
     lengths = np.diff(array.offsets.to_numpy())
@@ -278,5 +278,5 @@ def _list_of(array: Any, values: Any) -> Any:
 
 
 def without_views(array: Any) -> Any:
-    """Give texts that lie elsewhere as such that do not: hardly anything takes the others."""
+    """Return texts that lie elsewhere as such that do not: hardly anything takes the others."""
     return array.cast(fresh_type(array.type)) if is_view(array.type) else array

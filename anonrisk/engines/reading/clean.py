@@ -59,7 +59,7 @@ def clean(part: Part, path: Path, kind: str) -> Cleaned:
 
 
 def _is_first(part: Part) -> bool:
-    """Tell whether a file is of the first version of Feather."""
+    """Return whether a file is of the first version of Feather."""
     with files.readable(part, files.TITLES["feather"]):
         try:
             open_feather(part)
@@ -72,7 +72,7 @@ def _is_first(part: Part) -> bool:
 
 
 def _pieces(part: Part, kind: str, *, first: bool) -> Iterator[Any]:
-    """Give the schema, what dictionaries list and how it is written; then tables of some rows."""
+    """Yield the schema, what dictionaries list and how it is written; then tables of some rows."""
     if kind == "parquet":
         yield from _of_parquet(part)
     elif kind == "orc":
@@ -139,7 +139,7 @@ def _of_feather(part: Part, *, first: bool) -> Iterator[Any]:
 
 
 def _table(table: Any, schema: Any, lists: list[dict[str, Any]] | None) -> Any:
-    """Give rows that carry nothing else."""
+    """Return rows that carry nothing else."""
     import pyarrow as pa
 
     from anonrisk.engines.reading.arrays import fresh, gather
@@ -169,7 +169,7 @@ def _writer(path: Path, kind: str, schema: Any, options: dict[str, Any]) -> Any:
 
 
 def _schema(schema: Any) -> Any:
-    """Give a schema with known metadata alone, of nested fields too."""
+    """Return a schema with known metadata alone, of nested fields too."""
     import pyarrow as pa
 
     from anonrisk.engines.reading.arrays import fresh_field

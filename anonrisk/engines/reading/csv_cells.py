@@ -22,7 +22,7 @@ def number(text: str) -> int | float | None:
 
 
 def is_float(text: str) -> bool:
-    """Tell whether a float keeps a number apart from all others: if it is written with its digits.
+    """Return whether a float keeps a number apart from all others: if written with its digits.
 
     The shortest way to write a float has the digits of every number of up to 15 digits.
     """
@@ -38,6 +38,6 @@ def day(text: str) -> date | None:
 
 
 def kind_of(name: str, wanted: files.Wanted, text: files.TextFormat) -> str:
-    """Tell what the cells of a column are, one of `files.DTYPES`."""
+    """Return what the cells of a column are, one of `files.DTYPES`."""
     kind = "date" if name in wanted.dates else "text"
     return text.dtypes.get(name, "number" if name in wanted.numbers else kind)

@@ -54,7 +54,7 @@ def blocks(parts: Sequence[Part], wanted: Wanted, text: TextFormat) -> Iterator[
 
 
 def _columns(part: Part, rows: Iterator[list[str]], width: int) -> Iterator[list[tuple[str, ...]]]:
-    """Give many rows at a time, column by column; a row of another width is refused."""
+    """Yield many rows at a time, column by column; a row of another width is refused."""
     done = 0
     while block := list(islice(rows, BLOCK)):
         for i, row in enumerate(block, done + 1):
@@ -65,12 +65,12 @@ def _columns(part: Part, rows: Iterator[list[str]], width: int) -> Iterator[list
 
 
 def separator(part: Part, sep: str | None) -> str:
-    """Give what separates the cells of a file."""
+    """Return what separates the cells of a file."""
     return sep or ("\t" if part.tabbed else ",")
 
 
 def rows(part: Part, lines: Iterable[str], sep: str | None) -> Iterator[list[str]]:
-    """Give the rows; blank lines are none, where a row has more than one cell."""
+    """Yield the rows; blank lines are none, where a row has more than one cell."""
     width = 0
     reader = csv.reader(lines, delimiter=separator(part, sep), strict=True)
     try:
@@ -93,7 +93,7 @@ def damaged(part: Part, where: str = "") -> UnreadableTableError:
 
 
 def header(part: Part, row: list[str], sep: str | None) -> list[str]:
-    """Give the names of the columns, if they can be those of a table with this separator."""
+    """Return the names of the columns, if they can be those of a table with this separator."""
     if not row:
         raise files.nameless(part)
     if len(row) == 1 and sep is None:

@@ -238,7 +238,7 @@ def not_all(name: str, kind: str, n_cells: int) -> UnreadableTableError:
 
 
 def digits(number: str) -> str:
-    """Give the digits of a number that count, wherever its point is.
+    """Return the digits of a number that count, wherever its point is.
 
     Examples
     --------
@@ -335,7 +335,7 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _is_file(path: Path) -> bool:
-    """Tell whether a path is a file; a link that leads nowhere is one that is not there."""
+    """Return whether a path is a file; a link that leads nowhere is one that is not there."""
     if path.is_symlink() and not path.exists():
         where = without_values(str(path))
         raise UnreadableTableError(f"{where!r} is a link to a file that is not there")
@@ -343,7 +343,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _is_part(base: Path, path: Path) -> bool:
-    """Tell whether a file of a folder is part of the table; what may be one is not passed over.
+    """Return whether a file of a folder is part of the table; what may be one is not passed over.
 
     Spark writes markers such as _SUCCESS, and passes over all names that begin so.
     """
@@ -364,14 +364,14 @@ def _is_part(base: Path, path: Path) -> bool:
 
 
 def _above(folder: Path) -> Path:
-    """Give the folder above those that stand for columns, as out/ for out/country=NL."""
+    """Return the folder above those that stand for columns, as out/ for out/country=NL."""
     while "=" in folder.name:
         folder = folder.parent
     return folder
 
 
 def base_of(paths: Sequence[str]) -> str | None:
-    """Give the folder above all paths that lie in folders which stand for columns, if any do.
+    """Return the folder above all paths that lie in folders which stand for columns, if any do.
 
     Examples
     --------
@@ -416,7 +416,7 @@ def _base(pattern: Path) -> Path:
 
 
 def _hidden(base: Path, path: Path) -> bool:
-    """Tell whether a file is a log or a marker: Spark writes _SUCCESS and .crc files."""
+    """Return whether a file is a log or a marker: Spark writes _SUCCESS and .crc files."""
     return any(
         piece.startswith((".", "_")) and "=" not in piece for piece in path.relative_to(base).parts
     )

@@ -64,12 +64,12 @@ class FileColumns:
 
     @classmethod
     def of(cls, names: Iterable[str], inside: Iterable[str]) -> FileColumns:
-        """Give the names of columns, and of what is inside of them."""
+        """Return the names of columns, and of what is inside of them."""
         top = frozenset(names)
         return cls(top, top | frozenset(inside))
 
     def is_type(self, told: Any) -> bool:
-        """Tell whether a text is a type: known words, small numbers, zones, names of the file.
+        """Return whether a text is a type: known words, small numbers, zones, names of the file.
 
         Examples
         --------
@@ -91,7 +91,7 @@ class FileColumns:
 
 
 def is_version(told: Any) -> bool:
-    """Tell whether a text is a version.
+    """Return whether a text is a version.
 
     Examples
     --------
@@ -102,17 +102,17 @@ def is_version(told: Any) -> bool:
 
 
 def is_zone(told: Any) -> bool:
-    """Tell whether a text is a zone of time, or a distance from one."""
+    """Return whether a text is a zone of time, or a distance from one."""
     return isinstance(told, str) and (bool(_OFFSET.fullmatch(told)) or told in _zones())
 
 
 def is_frequency(told: Any) -> bool:
-    """Tell whether a text is a frequency of pandas."""
+    """Return whether a text is a frequency of pandas."""
     return isinstance(told, str) and _FREQUENCY.fullmatch(told) is not None
 
 
 def is_number(told: Any) -> bool:
-    """Tell whether something is a whole number, or a yes or no."""
+    """Return whether something is a whole number, or a yes or no."""
     return isinstance(told, int)
 
 
@@ -196,14 +196,14 @@ _LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
 
 
 def columns_of(schema: Any, folders: Iterable[str] = ()) -> FileColumns:
-    """Give the names that metadata of a file may say: of its columns, and those of its folders."""
+    """Return the names that metadata of a file may say: of its columns and of its folders."""
     return FileColumns.of((*schema.names, *folders), _names_in(schema))
 
 
 def kept(
     metadata: Mapping[bytes, bytes] | None, columns: FileColumns | None = None
 ) -> dict[bytes, bytes]:
-    """Give what may stay of the metadata of a file or a field: what is known of it.
+    """Return what may stay of the metadata of a file or a field: what is known of it.
 
     What a file holds of its own Arrow schema is left out, because a writer writes it anew.
     """
@@ -237,12 +237,12 @@ def unknown_of_fields(schema: Any) -> Iterator[str]:
 
 
 def is_known(kind: Any) -> bool:
-    """Tell whether nothing is said of a type of others but what is known of it."""
+    """Return whether nothing is said of a type of others but what is known of it."""
     return not any(unknown_keys(_of_type(kind)))
 
 
 def _of_type(kind: Any) -> dict[bytes, bytes]:
-    """Give what a file says of a type of others, which Arrow takes out of the metadata."""
+    """Return what a file says of a type of others, which Arrow takes out of the metadata."""
     import pyarrow as pa
 
     if not isinstance(kind, pa.BaseExtensionType):
@@ -292,7 +292,7 @@ def _in_schema(stored: bytes, columns: FileColumns) -> Iterator[str]:
 def _left(
     key: bytes, value: bytes, beside: Mapping[bytes, bytes], columns: FileColumns
 ) -> bytes | None:
-    """Give what of the value of one key is known; None where nothing is."""
+    """Return what of the value of one key is known; None where nothing is."""
     if key in _TEXTS:
         return value if _TEXTS[key](value.decode("utf-8", "replace")) else None
     try:
@@ -319,7 +319,7 @@ def _json(value: bytes) -> Any:
 
 
 def _same(key: bytes, left: bytes | None, value: bytes) -> bool:
-    """Tell whether all is left; JSON may be written in more than one way."""
+    """Return whether all is left; JSON may be written in more than one way."""
     if left is None or left == value:
         return left == value
     return key in _PARTS and bool(json.loads(left) == json.loads(value))

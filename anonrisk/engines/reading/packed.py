@@ -76,7 +76,7 @@ class _Streams(io.RawIOBase):
         return len(found)
 
     def _more(self) -> bytes:
-        """Give the stream what it asks for; a file that ends before the stream does is cut off."""
+        """Hand the stream what it asks for; a file that ends before the stream does is cut off."""
         if not self._stream.needs_input:
             return b""
         packed, self._waiting = self._waiting or self._file.read(_BLOCK), b""

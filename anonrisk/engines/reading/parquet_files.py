@@ -85,14 +85,14 @@ def opened(parts: Sequence[Part], wanted: Wanted, kind: str = "parquet") -> Parq
 
 
 def is_nested(kind: Any) -> bool:
-    """Tell whether the cells of a type hold others."""
+    """Return whether the cells of a type hold others."""
     from pyarrow import types
 
     return bool(types.is_nested(kind))
 
 
 def _common_attrs(schemas: Sequence[Any]) -> dict[Any, Any]:
-    """Give what the files say of their columns, or refuse where one says less than another.
+    """Return what the files say of their columns, or refuse where one says less than another.
 
     Taking the word of one file would publish what another calls a name.
     """
@@ -196,7 +196,7 @@ def _same_type(one: Any, other: Any) -> bool:
 
 
 def stored_type(kind: Any) -> Any:
-    """Give the type of the values, where a dictionary is a way of storing them."""
+    """Return the type of the values, where a dictionary is a way of storing them."""
     from pyarrow import types
 
     return kind.value_type if types.is_dictionary(kind) else kind

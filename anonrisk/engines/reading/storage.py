@@ -237,7 +237,7 @@ def _leaves_of(column: Any) -> Iterator[Any]:
 
 
 def _distinct(column: Any) -> Any:
-    """Give the different values of a column, those inside of nested ones; missing is none."""
+    """Return the different values of a column, those inside of nested ones; missing is none."""
     from anonrisk.engines.reading.arrays import without_views
 
     found = []
@@ -251,7 +251,7 @@ def _distinct(column: Any) -> Any:
 
 
 def _different(arrays: Sequence[Any]) -> Any:
-    """Give what is in arrays, once each, in a type that can be compared."""
+    """Return what is in arrays, once each, in a type that can be compared."""
     import pyarrow as pa
 
     same = [_comparable(one).unique().drop_null() for one in arrays]
@@ -259,7 +259,7 @@ def _different(arrays: Sequence[Any]) -> Any:
 
 
 def _comparable(array: Any) -> Any:
-    """Give values as they can be compared exactly: texts as bytes, floats as their bits."""
+    """Return values as they can be compared exactly: texts as bytes, floats as their bits."""
     import pyarrow as pa
 
     from anonrisk.engines.reading.arrays import is_text

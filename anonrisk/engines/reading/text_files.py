@@ -28,7 +28,7 @@ _BEGIN = 8
 
 
 def canonical(encoding: str | None) -> str:
-    """Give the one name that Python has for an encoding; UTF-8 with a mark is UTF-8.
+    """Return the one name that Python has for an encoding; UTF-8 with a mark is UTF-8.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def no_text(part: Part) -> UnreadableTableError:
 
 
 def _sound(part: Part, text: io.TextIOWrapper, encoding: str | None) -> Iterator[str]:
-    """Give the lines; refuse what another reader would read otherwise, or not at all."""
+    """Yield the lines; refuse what another reader would read otherwise, or not at all."""
     name = canonical(encoding)
     exact = name == "utf-8"
     wide = name.startswith(("utf-16", "utf-32"))

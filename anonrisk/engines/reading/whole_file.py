@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def whole_file(path: Path, title: str) -> Iterator[Path]:
-    """Give where to write; in the end, unless something went wrong, that becomes the file.
+    """Yield where to write; in the end, unless something went wrong, that becomes the file.
 
     Errors of others are replaced, because they may quote a cell.
     """

@@ -113,7 +113,7 @@ def _expected(kind: Any) -> str | None:
 
 
 def _groups(table: ParquetFiles) -> Iterator[list[int]]:
-    """Give the files whose columns stand in the same places with the same types."""
+    """Yield the files whose columns stand in the same places with the same types."""
     groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
     for i, schema in enumerate(table.schemas):
         key = tuple((field.name, str(parquet_files.stored_type(field.type))) for field in schema)

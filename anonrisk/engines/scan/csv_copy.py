@@ -47,7 +47,7 @@ class _OwnKeys(encryption.KmsClient):  # type: ignore[misc]
         return str(len(self._keys) - 1)
 
     def unwrap_key(self, wrapped_key: str, _: str) -> bytes:
-        """Give a key."""
+        """Return a key."""
         return self._keys[int(wrapped_key)]
 
 

@@ -154,7 +154,7 @@ class ScannedFiles:
 
 
 def path_of(part: Part) -> str:
-    """Give a path as DuckDB is told it, in which a star is a star.
+    """Return a path as DuckDB is told it, in which a star is a star.
 
     Examples
     --------

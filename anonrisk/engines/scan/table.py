@@ -111,11 +111,11 @@ class ScanTable(SqlTable):
         return sum(state.size for state in self.connection.states)
 
     def raw(self, name: Name) -> Any:
-        """Give a column as it is, by its place."""
+        """Return a column as it is, by its place."""
         return sa.column(f"c{self.names.index(str(name))}")
 
     def made(self, cells: Mapping[str, Any], rows: Any) -> Self:
-        """Give a query of some rows with these columns, by their place."""
+        """Return a query of some rows with these columns, by their place."""
         placed = (cell.label(f"c{i}") for i, cell in enumerate(cells.values()))
         source = sa.select(*placed).select_from(rows).subquery()
         return replace(self, source=source, columns=replace(self.columns, names=list(cells)))
@@ -133,7 +133,7 @@ class ScanTable(SqlTable):
         self.connection.close()
 
     def __enter__(self) -> Self:
-        """Give the table, for a block at whose end it is closed."""
+        """Return the table, for a block at whose end it is closed."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -158,7 +158,7 @@ class ScanEngine(SqlEngine):
         self.name = f"scan (DuckDB), {bytes_of(table.n_bytes)}"
 
     def schema(self, table: SqlTable) -> ScanSchema:
-        """Tell what a table is."""
+        """Return what a table is."""
         return ScanSchema(table)
 
     def match(self, table: SqlTable, asked: Asks[Any]) -> Any:

@@ -59,7 +59,7 @@ def frame_types() -> tuple[type, ...]:
 
 
 def engine_of(frame: Any) -> SparkEngine | SqlFrameEngine:
-    """Give the engine of a Spark table; SQLFrame's pretend to be some."""
+    """Return the engine of a Spark table; SQLFrame's pretend to be some."""
     return SqlFrameEngine() if type(frame).__module__.startswith("sqlframe.") else SparkEngine()
 
 
@@ -70,7 +70,7 @@ class SparkEngine:
     sets_a_pass = sets.SparkSets.batch
 
     def schema(self, frame: DataFrame) -> SparkSchema:
-        """Tell what a table is."""
+        """Return what a table is."""
         return SparkSchema(frame)
 
     def with_roles(self, frame: DataFrame, declared: Roles) -> DataFrame:
@@ -149,7 +149,7 @@ class SparkEngine:
         raise refusals.unknown(asked)
 
     def annotate(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:
-        """Give the table with more columns; lazy, but for totals."""
+        """Return the table with more columns; lazy, but for totals."""
         match asked:
             case changes.SizeOfClass(question, name):
                 return rewrite.sizes(frame, question, name)
@@ -170,7 +170,7 @@ class SparkEngine:
                 return rewrite.breaking(frame, question, limits, k or None)
 
     def rewrite(self, frame: DataFrame, change: changes.Change) -> DataFrame:  # noqa: C901, PLR0911
-        """Give a table with other cells; lazy."""
+        """Return a table with other cells; lazy."""
         match change:
             case changes.Recode(recodings, unseen):
                 return recode.recode(frame, recodings, unseen)

@@ -41,7 +41,7 @@ _UNKNOWN = ("INVALID_PARAMETER_VALUE.CHARSET", "UnsupportedEncodingException")
 
 
 def java(encoding: str | None) -> str:
-    """Give Java's name of an encoding, or refuse one that it reads otherwise than Python.
+    """Return Java's name of an encoding, or refuse one that it reads otherwise than Python.
 
     Examples
     --------
@@ -79,5 +79,5 @@ def refuse_unknown(spark: SparkSession, encoding: str | None) -> None:
 
 
 def is_wide(charset: str) -> bool:
-    """Tell whether a byte that ends lines elsewhere may be half of another letter here."""
+    """Return whether a byte that ends lines elsewhere may be half of another letter here."""
     return charset.startswith(("UTF-16", "UTF-32"))

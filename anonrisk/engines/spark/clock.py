@@ -25,7 +25,7 @@ def on_calendar(projection: Projection, name: Name) -> bool:
 
 
 def clock(projection: Projection, name: Name, *, calendar: bool = False) -> Any:
-    """Give microseconds since 1970 UTC, or plain numbers where the column has those."""
+    """Return microseconds since 1970 UTC, or plain numbers where the column has those."""
     if not on_calendar(projection, name):
         if calendar:
             raise not_on_the_calendar(name)
@@ -34,7 +34,7 @@ def clock(projection: Projection, name: Name, *, calendar: bool = False) -> Any:
 
 
 def instant(projection: Projection, name: Name) -> Any:
-    """Give microseconds since 1970 UTC; a timestamp without a zone is read as UTC."""
+    """Return microseconds since 1970 UTC; a timestamp without a zone is read as UTC."""
     f = projection.functions
     column = projection.column(name)
     kind = projection.fields[projection.names.index(str(name))].dataType.typeName()

@@ -110,7 +110,7 @@ def _folded(projection: Projection, column: Column) -> Column:
 def _looks(
     projection: Projection, held: dict[Name, str], asked: CellContents, formats: Collection[str]
 ) -> DataFrame:
-    """Give a row per column and number of bits: values, rows and sums."""
+    """Return a row per column and number of bits: values, rows and sums."""
     f, keys = projection.functions, asked.keys
     cells = [
         cell
@@ -239,7 +239,7 @@ class ColumnNumber:
 def _cells(
     projection: Projection, i: int, name: Name, kind: str, keys: tuple[str, ...]
 ) -> list[Any]:
-    """Give the cell of a column as text or number; of a text its folded spelling, too."""
+    """Return the cell of a column as text or number; of a text its folded spelling, too."""
     f = projection.functions
     nothing, number = f.lit(None).cast("string"), f.lit(None).cast("double")
     if kind == rules.NESTED:
@@ -273,7 +273,7 @@ def _is_binary(projection: Projection, name: Name) -> bool:
 
 
 def _nested(projection: Projection, name: Name, keys: tuple[str, ...]) -> Any:
-    """Give the bits of a cell made of others: whether a map has one of the keys."""
+    """Return the bits of a cell made of others: whether a map has one of the keys."""
     f = projection.functions
     position = projection.names.index(str(name))
     kind: Any = projection.fields[position].dataType

@@ -57,7 +57,7 @@ class _Withhold(logging.Filter):
 
 
 def _in_ctrl_c(error: BaseException | None) -> bool:
-    """Tell whether an error, or one behind it, comes out of pyspark's own handler of Ctrl-C.
+    """Return whether an error, or one behind it, comes out of pyspark's own handler of Ctrl-C.
 
     The handler cancels all jobs and raises KeyboardInterrupt. But py4j cannot be asked while it
     waits for an answer: cancelling fails, and with it whatever was asked, as if Spark had. Only

@@ -22,7 +22,7 @@ _ALL_WHOLE = 2.0**52
 
 
 def in_intervals(frame: DataFrame, widths: Mapping[Name, float]) -> DataFrame:
-    """Give the table with the number of its interval in place of each value; lazy."""
+    """Return the table with the number of its interval in place of each value; lazy."""
     with guarded("put numbers into intervals"):
         projection = Projection.of(frame)
         f = projection.functions

@@ -149,7 +149,7 @@ class _KeyedPlan:
         self.flags = [*(["d"] if self.drops else []), *(["v"] if self.unit is not None else [])]
 
     def grouped(self) -> DataFrame:
-        """Give what is different, with its number of rows; what is dropped is one thing."""
+        """Return what is different, with its number of rows; what is dropped is one thing."""
         f, table = self.functions, self._records()
         if self.drops:
             kept = [f.when(~f.col("d"), f.col(c)).alias(c) for c in self.cells]
@@ -194,7 +194,7 @@ class _KeyedPlan:
         return projection.fields[projection.names.index(str(name))].dataType.typeName()
 
     def _cell(self, name: Name) -> Any:
-        """Give a cell in a form that Python takes as it is, whatever the session's zone."""
+        """Return a cell in a form that Python takes as it is, whatever the session's zone."""
         letter, column = self.letters[name], self.projection.column(name)
         if letter == "t":
             return instant(self.projection, name)

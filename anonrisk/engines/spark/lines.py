@@ -63,7 +63,7 @@ class TextSource:
         return charsets.java(self.encoding)
 
     def lines(self, ends: str | None = None) -> DataFrame:
-        """Give the lines as path, block, id, line, whether letters were lost, and raw bytes.
+        """Return the lines as path, block, id, line, whether letters were lost, and raw bytes.
 
         Lines end in LF, CR or both, or in `ends` alone; block and id are in the order of the file.
         """
@@ -94,7 +94,7 @@ class TextSource:
         )
 
     def part(self, path: str) -> Part:
-        """Give a file of Spark's for messages, by its name: folders may hold cells."""
+        """Return a file of Spark's for messages, by its name: folders may hold cells."""
         return part_of(path)
 
     def refuse_damaged(self, path: str, raw: bytes | None, *, lost: bool, nul: bool) -> None:
@@ -140,7 +140,7 @@ class TextSource:
 
 
 def part_of(path: str) -> Part:
-    """Give a file of Spark's by its name alone."""
+    """Return a file of Spark's by its name alone."""
     return Part(Path(unquote(path.rsplit("/", 1)[-1])))
 
 
@@ -156,6 +156,6 @@ def refuse_foreign(names: Sequence[str]) -> None:
 
 
 def any_of(f: Any, condition: Column) -> Column:
-    """Tell whether a condition holds for some line."""
+    """Return whether a condition holds for some line."""
     found: Column = f.coalesce(f.max(condition), f.lit(False))  # noqa: FBT003
     return found

@@ -89,7 +89,7 @@ def _sized(linked: Linked, holders: DataFrame) -> DataFrame:
 
 
 def _follows(later: Column, period: Column) -> Column:
-    """Tell whether one period comes right after another; a sum would overflow at the last."""
+    """Return whether one period comes right after another; a sum would overflow at the last."""
     return later - 1 == period
 
 

@@ -55,13 +55,13 @@ class Linked:
         return self.projection.any_missing([self.f.col(name) for name in self._names])
 
     def table(self) -> DataFrame:
-        """Give the kept records as u, i and t."""
+        """Return the kept records as u, i and t."""
         raw = self._raw.where(~self._lacking()) if self.missing == "drop" else self._raw
         item = self.f.struct(*self._names).alias("i")
         return raw.select("u", item, *(["t"] if self.time is not None else []))
 
     def records(self) -> DataFrame:
-        """Give the kept records; the same item of a user at the same time is one of them."""
+        """Return the kept records; the same item of a user at the same time is one of them."""
         return self.table() if self.time is None else self.table().distinct()
 
     def checked(self) -> dict[str, int]:

@@ -105,7 +105,7 @@ def _sizes_of_join(
 
 
 def _histogram(classes: Sequence[DataFrame]) -> DataFrame:
-    """Give how many combinations there are of each size, and persons by their smallest."""
+    """Return how many combinations there are of each size, and persons by their smallest."""
     first = Projection.of(classes[0])
     f: Any = first.functions
     joined = _outer(classes)

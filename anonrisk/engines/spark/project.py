@@ -56,7 +56,7 @@ class Projection:
         return [field.name for field in self.fields]
 
     def column(self, name: Name) -> Column:
-        """Give a column such that missing is NULL and equal cells are equal."""
+        """Return a column such that missing is NULL and equal cells are equal."""
         column: Column = self.functions.expr(self.text(name))
         return column
 
@@ -74,7 +74,7 @@ class Projection:
         return column
 
     def in_struct(self, name: Name, column: Column) -> Column:
-        """Give such a column for a struct, inside of which Spark tells 0.0 from -0.0."""
+        """Return such a column for a struct, inside of which Spark tells 0.0 from -0.0."""
         kind = self.fields[self.names.index(str(name))].dataType
         if kind.typeName() not in ("float", "double"):
             return column
@@ -84,7 +84,7 @@ class Projection:
         return same
 
     def any_missing(self, columns: Iterable[Column]) -> Column:
-        """Tell whether one of the columns is missing."""
+        """Return whether one of the columns is missing."""
         return reduce(or_, (column.isNull() for column in columns))
 
 

@@ -28,7 +28,7 @@ _WHOLE = ("byte", "short", "integer", "long")
 
 
 def pseudonymize(frame: DataFrame, step: Pseudonymisation) -> DataFrame:
-    """Give the table with one column replaced; lazy."""
+    """Return the table with one column replaced; lazy."""
     with guarded("make the pseudonyms"):
         projection = Projection.of(frame)
         f = projection.functions
@@ -52,7 +52,7 @@ def _function(step: Pseudonymisation) -> Callable[[str | None, str | None], str 
 
 
 def _canonical(projection: Projection, step: Pseudonymisation) -> Any:
-    """Give the letter and the text of each value; NULL where it is missing."""
+    """Return the letter and the text of each value; NULL where it is missing."""
     f = projection.functions
     column = projection.column(step.column)
     kind = projection.fields[projection.names.index(str(step.column))].dataType.typeName()

@@ -105,7 +105,7 @@ def _check(
 
 
 def _is_float(f: Any, text: Column) -> Column:
-    """Tell whether a float keeps a number apart from all others, as the reader of files does."""
+    """Return whether a float keeps a number apart from all others, as the reader of files does."""
     number = text.cast("double")
     digits, kept = (
         f.regexp_replace(f.regexp_replace(one, "[eE].*|[^0-9a-zA-Z]", ""), "^0+|0+$", "")
@@ -408,7 +408,7 @@ def _listed(spark: SparkSession, paths: Sequence[str], options: Mapping[str, str
 
 
 def _folders(paths: Sequence[str], names: Sequence[str], options: Mapping[str, str]) -> list[str]:
-    """Give the columns that folders such as country=NL stand for."""
+    """Return the columns that folders such as country=NL stand for."""
     told = {key.casefold(): value for key, value in options.items()}
     if told.get("recursivefilelookup", "false").casefold() == "true":
         return []

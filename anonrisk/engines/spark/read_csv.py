@@ -317,7 +317,7 @@ def _separator(source: TextSource, text: TextFormat) -> str:
 
 
 def _field_names(header: Sequence[str], folders: Sequence[str]) -> list[str] | None:
-    """Give the names that Spark may compare with those of each file, if it can tell them apart."""
+    """Return the names that Spark may compare with those of each file, if it tells them apart."""
     plain = [name.casefold() for name in (*header, *folders)]
     apart = len(set(plain)) == len(plain) and all(name.strip() for name in plain)
     return list(header) if apart else None

@@ -104,7 +104,7 @@ def _check(source: TextSource, fields: Sequence[Any]) -> None:
 
 
 def _is_object(f: Any, line: Column) -> Column:
-    """Tell whether a line is one object, and nothing behind it, in which each key is once."""
+    """Return whether a line is one object, and nothing behind it, in which each key is once."""
     bare = f.regexp_replace(line, _TEXT, "s")
     brackets = f.regexp_replace(bare, r"[^{}\[\]]", "")
     inner = f.regexp_replace(brackets, r"\A\{|\}\z", "")
@@ -121,7 +121,7 @@ def _is_object(f: Any, line: Column) -> Column:
 
 
 def _has_half(f: Any, line: Column) -> Column:
-    """Tell whether a letter that takes two escapes has one of them only."""
+    """Return whether a letter that takes two escapes has one of them only."""
     escapes = f.regexp_replace(line, r"\\\\", "")
     pairs = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     half = f.regexp_replace(escapes, pairs, "").rlike(r"\\u[dD][89a-fA-F]")
@@ -130,7 +130,7 @@ def _has_half(f: Any, line: Column) -> Column:
 
 
 def _mixes(f: Any, line: Column, field: Any) -> Column:
-    """Tell whether a line has a cell of another kind than Spark takes the column for."""
+    """Return whether a line has a cell of another kind than Spark takes the column for."""
     never: Column = f.lit(False)  # noqa: FBT003
     kinds = {
         # A text, or null.

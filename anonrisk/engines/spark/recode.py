@@ -46,7 +46,7 @@ _BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 
 
 def recode(frame: DataFrame, recodings: Mapping[Name, Recoding], unseen: str) -> DataFrame:
-    """Give a table with some columns recoded; lazy."""
+    """Return a table with some columns recoded; lazy."""
     with guarded("recode the columns"):
         projection = Projection.of(frame)
         new = {
@@ -127,7 +127,7 @@ def type_of(projection: Projection, name: Name) -> Any:
 
 
 def bounds(type_: Any) -> tuple[float, float] | None:
-    """Give the least and the largest number that a type holds; None if it has none."""
+    """Return the least and the largest number that a type holds; None if it has none."""
     if type_.typeName() == "decimal":
         return limits.decimal_bounds(type_.precision, type_.scale)
     bits = _BITS.get(type_.typeName())
@@ -135,7 +135,7 @@ def bounds(type_: Any) -> tuple[float, float] | None:
 
 
 def expression(projection: Projection, name: Name, recoding: Recoding) -> Any:
-    """Give the new cells of one column; NULL where the recoding does not know the value."""
+    """Return the new cells of one column; NULL where the recoding does not know the value."""
     f = projection.functions
     if isinstance(recoding, Star):
         return f.lit(recoding.label)
@@ -155,7 +155,7 @@ def expression(projection: Projection, name: Name, recoding: Recoding) -> Any:
 
 
 def in_bins(projection: Projection, column: Column, edges: Any, labels: Any) -> Any:
-    """Give each number the label of its bin; a missing one gets none."""
+    """Return the label of each number's bin; a missing one gets none."""
     f = projection.functions
     number = column.cast("double")
     chain = f.when(number < f.lit(float(edges[0])), f.lit(labels[0]))
@@ -212,7 +212,7 @@ def _area(projection: Projection, text: Column, recoding: ZipArea) -> Any:
 
 
 def day(projection: Projection, name: Name) -> Any:
-    """Give the day of a date, or of an instant in Greenwich."""
+    """Return the day of a date, or of an instant in Greenwich."""
     f, column = projection.functions, projection.column(name)
     if type_of(projection, name).typeName() != "timestamp":
         return column.cast("date")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def by_region(frame: DataFrame, regions: Regions, unseen: str) -> DataFrame:
-    """Give a table recoded by region; under "top", what is in none has stars. Lazy."""
+    """Return a table recoded by region; under "top", what is in none has stars. Lazy."""
     with guarded("recode the columns"):
         projection = Projection.of(frame)
         f = projection.functions
@@ -115,7 +115,7 @@ def _found(f: Any, regions: Regions, places: list[str]) -> Any:
 
 
 def _inside(f: Any, regions: Regions, places: list[str]) -> Any:
-    """Give the region if it has the place of every column, else NULL."""
+    """Return the region if it has the place of every column, else NULL."""
     region = -f.col("found") - 1
     inside = []
     for i, place in enumerate(places):
@@ -132,7 +132,7 @@ def _label(f: Any, of: Any, labels: list[str]) -> Any:
 
 
 def _place(projection: Projection, name: Name, recoding: ByRegion) -> Any:
-    """Give the place of each cell, -1 where it has none."""
+    """Return the place of each cell, -1 where it has none."""
     f, column = projection.functions, projection.column(name)
     refusals.check_kind(kind_of(projection, name), recoding, name)
     if isinstance(recoding, NumberRanges):

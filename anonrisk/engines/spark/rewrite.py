@@ -41,7 +41,7 @@ def at_risk(frame: DataFrame, question: Question, k: int) -> DataFrame:
 
 
 def with_sizes(projection: Projection, question: Question) -> DataFrame:
-    """Give the table with a column `n` more, the size of each record's class."""
+    """Return the table with a column `n` more, the size of each record's class."""
     matched = None
     if question.missing == "wildcard":
         matched = SparkMatchedKeys(projection, question.qid)
@@ -65,7 +65,7 @@ def without(frame: DataFrame, columns: Qid) -> DataFrame:
 
 
 def size_of_class(projection: Projection, question: Question) -> Any:
-    """Give the size of each record's class; refuses, when computed, what the question refuses."""
+    """Return the size of each record's class; refuses, when computed, what the question refuses."""
     f, window = projection.functions, projection.window
     columns = [projection.column(name) for name in question.qid]
     of_class = window.partitionBy(*columns)

@@ -42,7 +42,7 @@ def write(frame: DataFrame, declared: Roles) -> DataFrame:
 
 
 def without_others(frame: DataFrame) -> DataFrame:
-    """Give a table whose columns carry our notes alone: a file would hold those of others too.
+    """Return a table whose columns carry our notes alone: a file would hold those of others too.
 
     What Spark's own library for learning notes of a column are the values that it has had.
     """

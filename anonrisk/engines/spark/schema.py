@@ -66,7 +66,7 @@ class SparkSchema(Schema):
         return [path for field in fields for path in project.paths(field.name, field.dataType)]
 
     def has_rows(self) -> bool:
-        """Tell whether there is any row; no cell comes to the driver."""
+        """Return whether there is any row; no cell comes to the driver."""
         with guarded("look for a row"):
             return bool(self.table.limit(1).count())
 

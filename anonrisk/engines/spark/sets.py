@@ -112,7 +112,7 @@ class SparkSets:
         )
 
     def _singles(self, sets: Sequence[Positions]) -> dict[int, int]:
-        """Give the columns, by their set, whose looks are known once their classes are counted."""
+        """Return the columns, by their set, whose looks are known once classes are counted."""
         if self._question.unit is not None:
             return {}
         alone = {s: positions[0] for s, positions in enumerate(sets) if len(positions) == 1}
@@ -233,7 +233,7 @@ class SparkSets:
         return self._with_coarser(made, ranges, hashes)
 
     def _looked_at(self, ranges: dict[int, Column], texts: set[int], few: set[int]) -> list[Row]:
-        """Give a row for each column, and for each word of those that have few."""
+        """Return a row for each column, and for each word of those that have few."""
         f = self.projection.functions
         no_word, no_number = f.lit(None).cast("string"), f.lit(None).cast("double")
         looks = []
@@ -299,7 +299,7 @@ class SparkSets:
         return self.projection.fields[position].dataType.typeName()
 
     def _number(self, i: int) -> Any:
-        """Give a column as numbers, days or microseconds; None where it is something else."""
+        """Return a column as numbers, days or microseconds; None where it is something else."""
         f, kind = self.projection.functions, self._kind(i)
         if kind in _NUMBERS:
             return self._values[i].cast("double")
@@ -329,7 +329,7 @@ class SparkSets:
         return [Numerals(*row[i : i + 3]) for i in range(0, len(row), 3)]
 
     def _numerals(self, i: int) -> tuple[Column, Column, Column]:
-        """Tell whether a cell is a whole number, one with a fraction, a date."""
+        """Return whether a cell is a whole number, one with a fraction, a date."""
         value, kind = self._values[i], self._kind(i)
         no, known = self.projection.functions.expr("false"), value.isNotNull()
         if kind in _TEXT:

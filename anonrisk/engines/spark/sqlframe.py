@@ -18,7 +18,7 @@ class SqlFrameEngine:
     sets_a_pass = 1
 
     def schema(self, frame: Any) -> SparkSchema:
-        """Tell what a table is."""
+        """Return what a table is."""
         return SparkSchema(frame)
 
     def count(self, frame: Any, asked: Any) -> Any:

@@ -85,7 +85,7 @@ def _joined(projection: Projection, columns: Qid, rows: list[tuple[Any, ...]]) -
 
 
 def _key(projection: Projection, name: Name) -> Any:
-    """Give the number by which a cell is known on the driver."""
+    """Return the number by which a cell is known on the driver."""
     f, column, kind = projection.functions, projection.column(name), kind_of(projection, name)
     if kind == "timestamp":
         return instant(projection, name)

@@ -128,7 +128,7 @@ class _Scores:
     def records(
         self, names: list[str], odds: float | None, *, only_score: bool = False
     ) -> DataFrame:
-        """Give the user's table with the scores of each record."""
+        """Return the user's table with the scores of each record."""
         f, projection = self.f, self.counter.projection
         keys = [projection.column(name) for name in self.counter.columns]
         left = projection.table.select("*", *(key.alias(f"r{i}") for i, key in enumerate(keys)))

@@ -58,7 +58,7 @@ def _chosen(frame: DataFrame, change: ChosenCells) -> DataFrame:
 
 
 def _comparable(projection: Projection, name: Name) -> Any:
-    """Give a cell in a form that goes to the driver and back as it is."""
+    """Return a cell in a form that goes to the driver and back as it is."""
     decimal = type_of(projection, name).typeName() == "decimal"
     return projection.column(name) if decimal else cell(projection, name)
 

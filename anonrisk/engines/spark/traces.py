@@ -227,7 +227,7 @@ def _popularity(linked: Linked) -> tuple[tuple[tuple[int, int], ...], int]:
 def _are_short(
     question: TraceQuestion, seen: dict[str, int], popularity: tuple[tuple[int, int], ...]
 ) -> bool:
-    """Tell whether the pairs of points are fewer than those who have some point of a drawn set."""
+    """Return whether the pairs of points are fewer than those who have a point of a drawn set."""
     n_asked = min(question.sample or seen["users"], seen["users"])
     n_sets = n_asked * question.draws * len(question.lengths)
     holders = sum(size * size * number for size, number in popularity)

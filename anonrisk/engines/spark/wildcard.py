@@ -58,7 +58,7 @@ class SparkMatchedKeys:
         return self.sized().groupBy(*about, "size").agg(keys, records)
 
     def sized(self) -> DataFrame:
-        """Give every key (`key`, `g`) with its records (`n`) and those that match it (`size`)."""
+        """Return every key (`key`, `g`) with its records (`n`) and those that match it (`size`)."""
         f = self.f
         about = [] if self.by is None else ["g"]
         counted = self._records().groupBy(*about, *self.cells).agg(f.count(f.lit(1)).alias("n"))

@@ -50,7 +50,7 @@ class SqlEngine:
     sets_a_pass = sets.SqlSets.batch
 
     def schema(self, table: SqlTable) -> SqlSchema:
-        """Tell what a table is."""
+        """Return what a table is."""
         return SqlSchema(table)
 
     def with_roles(self, table: SqlTable, declared: Roles) -> SqlTable:
@@ -83,7 +83,7 @@ class SqlEngine:
     def profiles(
         self, table: SqlTable, question: questions.Question, sensitive: questions.Sensitive
     ) -> ValueCounts:
-        """Give the kinds of class, if they are not too many."""
+        """Return the kinds of class, if they are not too many."""
         return profile.profiles(table, question, sensitive)
 
     def score(
@@ -125,7 +125,7 @@ class SqlEngine:
         raise refusals.unknown(asked)
 
     def annotate(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
-        """Give a query with more columns; nothing runs, but for totals."""
+        """Return a query with more columns; nothing runs, but for totals."""
         match asked:
             case changes.SizeOfClass(question, name):
                 return rewrite.sizes(table, question, name)
@@ -134,7 +134,7 @@ class SqlEngine:
         raise refusals.unknown(asked)
 
     def keep(self, table: SqlTable, records: changes.Selection) -> SqlTable:
-        """Give a query of some records."""
+        """Return a query of some records."""
         match records:
             case changes.LargeClasses(question, k, ()):
                 return rewrite.large(table, question, k)

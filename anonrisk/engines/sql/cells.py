@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def as_number(table: SqlTable, cell: Any, kind: str) -> Any:
-    """Give a cell as a number, days or microseconds since 1970; None where it is neither."""
+    """Return a cell as a number, days or microseconds since 1970; None where it is neither."""
     held = kind_of_cells(kind)
     if held in {"whole numbers", "floats", "decimals"}:
         return sa.cast(cell, sa.Double())
@@ -28,7 +28,7 @@ def as_number(table: SqlTable, cell: Any, kind: str) -> Any:
 
 
 def days(cell: Any) -> Any:
-    """Give the days from 1970 to a date; SQLite has none."""
+    """Return the days from 1970 to a date; SQLite has none."""
     return cell.op("-")(sa.literal_column("DATE '1970-01-01'"))
 
 
@@ -62,11 +62,11 @@ def let_look(table: SqlTable) -> None:
 
 
 def matches(table: SqlTable, cell: Any, pattern: str) -> Any:
-    """Tell whether the whole of a text matches an expression; a line break is no character."""
+    """Return whether the whole of a text matches an expression; a line break is no character."""
     pattern = pattern.replace(".*", r"[^\n]*")
     return table.dialect.matches(sa.cast(cell, sa.Text), pattern)
 
 
 def contains(table: SqlTable, cell: Any, pattern: str) -> Any:
-    """Tell whether a part of a text matches an expression."""
+    """Return whether a part of a text matches an expression."""
     return table.dialect.contains(sa.cast(cell, sa.Text), pattern)

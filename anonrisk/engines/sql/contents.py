@@ -162,7 +162,7 @@ def _asked(
 
 
 def _cells(table: SqlTable, different: Any, i: int, held: str) -> Any:
-    """Give the different cells of a column in the columns of `rules.bits`."""
+    """Return the different cells of a column in the columns of `rules.bits`."""
     spelling = table.dialect.spelling
     x = f"{different.name}.x"
     text = f"cast({x} as {spelling.text})"

@@ -72,7 +72,7 @@ def database_of(given: Any) -> Database:
 
 
 def same_place(one: Database, other: Database) -> bool:
-    """Tell whether a statement can name the tables of both."""
+    """Return whether a statement can name the tables of both."""
     if isinstance(one, ThroughEngine) and isinstance(other, ThroughEngine):
         urls = [one.engine.url, other.engine.url]
         # What is in memory is another database for each engine.

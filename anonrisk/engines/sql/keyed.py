@@ -88,7 +88,7 @@ def _letter(table: SqlTable, name: Name, kind: str) -> str:
 
 
 def _cell(table: SqlTable, name: Name, kind: str, letter: str) -> Any:
-    """Give a cell in a form that every driver brings out as it is."""
+    """Return a cell in a form that every driver brings out as it is."""
     cell = table.cell(name, kind)
     if letter == "T":
         return table.dialect.nanoseconds(cell)

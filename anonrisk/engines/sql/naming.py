@@ -72,7 +72,7 @@ def _from_url(given: str | sa.URL) -> Any:
 
 
 def _file_of(url: sa.URL, kind: str) -> str:
-    """Give the path in a URL; refuse one that is not there, which would be made anew."""
+    """Return the path in a URL; refuse one that is not there, which would be made anew."""
     path = url.database or ":memory:"
     if path == ":memory:":
         raise ArgumentError(
@@ -102,7 +102,7 @@ def _engine(url: sa.URL) -> sa.Engine:
 
 
 def source_of(connection: Any, given: Any) -> tuple[Any, str]:
-    """Give what SQLAlchemy selects from, and what to call it; a query may quote cells."""
+    """Return what SQLAlchemy selects from, and what to call it; a query may quote cells."""
     if isinstance(given, sa.sql.expression.SelectBase):
         return given.subquery("anonrisk_rows"), "a query"
     if isinstance(given, sa.FromClause):

@@ -53,7 +53,7 @@ def check_new(table: SqlTable, names: list[str]) -> None:
 
 
 def own(table: SqlTable) -> dict[str, Any]:
-    """Give the columns that a table has, which must be different ones."""
+    """Return the columns that a table has, which must be different ones."""
     for name, n in Counter(table.names).items():
         if n > 1:
             raise DuplicateColumnError(

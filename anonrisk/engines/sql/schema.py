@@ -36,7 +36,7 @@ class SqlSchema(Schema):
         return found
 
     def has_rows(self) -> bool:
-        """Tell whether there is any row."""
+        """Return whether there is any row."""
         has_rows: bool = self.frame.has_rows()
         return has_rows
 
@@ -50,11 +50,11 @@ class SqlSchema(Schema):
         return largest_whole(self.frame, column)
 
     def is_whole(self, column: Name) -> bool:
-        """Tell whether a column holds whole numbers."""
+        """Return whether a column holds whole numbers."""
         return self._holds(column) == "whole numbers"
 
     def is_text(self, column: Name) -> bool:
-        """Tell whether a column holds text, or nothing."""
+        """Return whether a column holds text, or nothing."""
         return self._holds(column) == "text"
 
     def _holds(self, column: Name) -> str:

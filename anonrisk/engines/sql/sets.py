@@ -103,7 +103,7 @@ def _counted(searched: SearchedColumns, conditions: Sequence[Any]) -> list[int]:
 
 
 def coarser(searched: SearchedColumns, n_values: Sequence[int]) -> _Coarser:
-    """Give the cells of coarser columns, by the place of those that have one."""
+    """Return the cells of coarser columns, by the place of those that have one."""
     made: _Coarser = {}
     for i, kind in enumerate(searched.kinds.values()):
         cell, held = searched.cells[i], kind_of_cells(kind)
@@ -140,7 +140,7 @@ def _of_numbers(
 def _of_texts(
     searched: SearchedColumns, cell: Any, n_values: int
 ) -> tuple[Any, FirstCharacters | Commonest] | None:
-    """Give the beginnings of codes, or the commonest words."""
+    """Return the beginnings of codes, or the commonest words."""
     cells.let_look(searched.table)
     text = sa.cast(cell, sa.Text)
     kinds = {"code": CODE, "day": DAY}

@@ -109,16 +109,16 @@ class SqlSource:
         return list(row)
 
     def has_rows(self) -> bool:
-        """Tell whether there is any row; no cell leaves the database."""
+        """Return whether there is any row; no cell leaves the database."""
         one = sa.select(sa.literal(1)).select_from(self.source).limit(1)
         return bool(self.fetch(one, "look for a row"))
 
     def raw(self, name: Name) -> Any:
-        """Give a column as it is; always quoted, so that no name can be misread."""
+        """Return a column as it is; always quoted, so that no name can be misread."""
         return sa.column(quoted_name(str(name), quote=True))
 
     def made(self, cells: Mapping[str, Any], rows: Any) -> Self:
-        """Give a query of some rows with these columns, which runs when somebody reads it."""
+        """Return a query of some rows with these columns, which runs when somebody reads it."""
         named = (cell.label(quoted_name(name, quote=True)) for name, cell in cells.items())
         return replace(self, source=sa.select(*named).select_from(rows).subquery())
 

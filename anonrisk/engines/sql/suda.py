@@ -121,7 +121,7 @@ class _MarkedUniques:
         return reduce(add, terms)
 
     def _scores(self) -> list[Any]:
-        """Give the score and each column's part of it."""
+        """Return the score and each column's part of it."""
         with_column = ([s for s in self.sets if s >> i & 1] for i in range(len(self.cells)))
         return [self._sum(self.sets), *map(self._sum, with_column)]
 
@@ -157,7 +157,7 @@ class _MarkedUniques:
         )
 
     def records(self, names: list[str], odds: float | None) -> SqlTable:
-        """Give a query of the user's table with the scores that have a name."""
+        """Return a query of the user's table with the scores that have a name."""
         score, *parts = self._scores()
         positive = score > 0
         safe = sa.case((positive, score), else_=double(1.0))

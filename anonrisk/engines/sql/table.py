@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def cell(table: SqlSource, name: Name, kind: str) -> Any:
-    """Give a column such that missing is NULL and equal cells are equal."""
+    """Return a column such that missing is NULL and equal cells are equal."""
     return table.dialect.cell(table.raw(name), kind)
 
 
@@ -42,7 +42,7 @@ def kinds(table: SqlSource, roles: Mapping[Name, str]) -> dict[Name, str]:
 
 
 def _found(table: SqlSource) -> dict[Name, str]:
-    """Give the types that are known of one state of a table."""
+    """Return the types that are known of one state of a table."""
     known: dict[Name, str] = table.known("kinds", dict)
     return known
 
@@ -62,7 +62,7 @@ def _declared(table: SqlSource, roles: Mapping[Name, str]) -> dict[Name, str]:
 
 
 def stored(column: Any) -> list[Any]:
-    """Give what tells the types that SQLite stores in a column, where every cell has its own."""
+    """Return what tells the types that SQLite stores in a column, where every cell has its own."""
     kind = sa.func.nullif(sa.func.typeof(column), "null")
     return [sa.func.min(kind), sa.func.max(kind)]
 
@@ -141,7 +141,7 @@ class SqlTable(SqlSource):
     split_shares = staticmethod(split_by_sorting)
 
     def cell(self, name: Name, kind: str) -> Any:
-        """Give a column such that missing is NULL and equal cells are equal."""
+        """Return a column such that missing is NULL and equal cells are equal."""
         return cell(self, name, kind)
 
     def kinds(self, roles: Mapping[Name, str]) -> dict[Name, str]:
@@ -228,5 +228,5 @@ def look(table: SqlTable, cells: Mapping[Name, Any], needed: Sequence[Name]) -> 
 
 
 def any_missing(cells: Iterable[Any]) -> Any:
-    """Tell whether one of the cells is missing."""
+    """Return whether one of the cells is missing."""
     return sa.or_(sa.false(), *(cell.is_(None) for cell in cells))

@@ -25,7 +25,7 @@ def written(query: str, dialect: Dialect) -> str:
 
 
 def one_query(query: str, dialect: Dialect) -> str:
-    """Give a query of a caller's without what ends it; refuse more than one statement.
+    """Return a query of a caller's without what ends it; refuse more than one statement.
 
     It is put in parentheses, which one too many of its own would leave.
     """

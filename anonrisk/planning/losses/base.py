@@ -55,7 +55,7 @@ class GroupedColumn:
         return cls(name, domain, recoding, groups, n_known + alone, labels, margin)
 
     def mean(self, losses: Floats) -> float:
-        """Give what a cell loses on average where nobody is suppressed, from that of groups."""
+        """Return what a cell loses on average where nobody is suppressed, from that of groups."""
         return float(tidy(losses[self.groups] @ self.margin / int(self.margin.sum())))
 
 
@@ -93,7 +93,7 @@ class Span(Protocol):
     """What cells of a scale lose that is cut at edges."""
 
     def losses(self, first: Integers, last: Integers) -> Floats:
-        """Give what a cell loses if these positions, and all between, are put together."""
+        """Return what a cell loses if these positions, and all between, are put together."""
 
 
 @dataclass(frozen=True)
@@ -128,14 +128,14 @@ class CellLoss(ABC):
 
     @abstractmethod
     def of_groups(self, column: GroupedColumn) -> Floats:
-        """Give what a cell of each group loses, 1 at most; cells of finer groups lose no more."""
+        """Return what a cell of each group loses, 1 at most; cells of finer groups lose no more."""
 
     def along(self, scale: Scale) -> Span:
         """Prepare what cells of a scale lose; a loss without it is for whole columns only."""
         raise NotImplementedError
 
     def by_column(self, columns: Sequence[GroupedColumn], classes: GroupedClasses) -> Floats:
-        """Give what a cell of each column loses on average, those of suppressed records 1."""
+        """Return what a cell of each column loses on average, those of suppressed records 1."""
         kept = classes.sizes[classes.kept]
         n = int(classes.sizes.sum())
         lost = [
@@ -154,7 +154,7 @@ class ClassLoss(ABC):
 
     @abstractmethod
     def of_classes(self, classes: GroupedClasses) -> Floats:
-        """Give what a record of each class loses, from 0 to 1."""
+        """Return what a record of each class loses, from 0 to 1."""
 
     @property
     def about(self) -> Qid:
@@ -166,7 +166,7 @@ class ClassLoss(ABC):
         raise NotImplementedError
 
     def mean(self, classes: Integers, tally: Tally) -> float:
-        """Give what a record loses on average where combinations are in classes of any form."""
+        """Return what a record loses on average where combinations are in classes of any form."""
         raise NotImplementedError
 
     @abstractmethod
@@ -183,6 +183,6 @@ def tidy(losses: Floats | float) -> Floats:
 
 
 def entropy_of(counts: Integers) -> float:
-    """Give the entropy of counts, in bits."""
+    """Return the entropy of counts, in bits."""
     shares = counts[counts > 0] / max(counts.sum(), 1)
     return float(-(shares * np.log2(shares)).sum()) + 0.0

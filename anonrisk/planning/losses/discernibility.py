@@ -28,7 +28,7 @@ class DiscernibilityLoss(ClassLoss):
     word: ClassVar[str] = "discernibility"
 
     def of_classes(self, classes: GroupedClasses) -> Floats:
-        """Give the share of the table that each class is."""
+        """Return the share of the table that each class is."""
         return np.asarray(classes.sizes / classes.sizes.sum())
 
     def of_parts(self, values: Sequence[Integers]) -> SquaredSizes:  # noqa: ARG002

@@ -48,7 +48,7 @@ class RangeSpan:
     largest: Floats
 
     def losses(self, first: Integers, last: Integers) -> Floats:
-        """Give the part of the range between; missing values stay alone, or all is lost."""
+        """Return the part of the range between; missing values stay alone, or all is lost."""
         missing = len(self.least)
         known = np.minimum(last, missing - 1)
         spread = self.largest[-1] - self.least[0]
@@ -64,7 +64,7 @@ def _known(
     n_groups: int,
     labels: Sequence[str] | None,
 ) -> Floats:
-    """Give what a cell of each group loses, between 0 and 1."""
+    """Return what a cell of each group loses, between 0 and 1."""
     if isinstance(recoding, Keep):
         return np.zeros(n_groups)
     if isinstance(recoding, Star):
@@ -79,7 +79,7 @@ def _known(
 
 
 def interval_loss(label: str, domain: Domain) -> float:
-    """Give the part of the range of a column that a label covers: (U − L) / range."""
+    """Return the part of the range of a column that a label covers: (U − L) / range."""
     read = extent(label, dates=domain.kind in DATES, whole=domain.kind == "whole")
     if read is None or not len(domain):
         return 1.0
@@ -89,7 +89,7 @@ def interval_loss(label: str, domain: Domain) -> float:
 
 
 def _node_losses(hierarchy: Hierarchy, mapping: dict[str, str], labels: Sequence[str]) -> Floats:
-    """Give the part of the leaves that hang below each label: (leaves − 1) / (all leaves − 1)."""
+    """Return the part of the leaves that hang below each label: (leaves − 1) / (all leaves − 1)."""
     below: dict[str, int] = {}
     for label in mapping.values():
         below[label] = below.get(label, 0) + 1

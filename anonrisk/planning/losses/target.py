@@ -131,7 +131,7 @@ class MixedTargets:
 
 
 def _running(keys: Integers, times: Integers) -> tuple[Integers, Integers]:
-    """Give how often each key occurs up to each place, and after it."""
+    """Return how often each key occurs up to each place, and after it."""
     order = in_order(keys, int(keys.max()) + 1)
     starts, ordered = runs_of(keys[order]), times[order]
     totals = np.add.reduceat(ordered, starts)

@@ -47,12 +47,12 @@ BUDGETS: dict[str, type[Budget]] = {
 
 
 def named(name: str) -> type[Budget] | None:
-    """Give the budget that a name in a verdict is of, as ``"risk.prosecutor.highest"``."""
+    """Return the budget that a name in a verdict is of, as ``"risk.prosecutor.highest"``."""
     return next((kind for kind in BUDGETS.values() if kind.owns(name)), None)
 
 
 def at_least(name: str) -> bool:
-    """Tell whether the limit of a name in a verdict is the least that is asked for."""
+    """Return whether the limit of a name in a verdict is the least that is asked for."""
     kind = named(name)
     return kind is not None and kind.at_least
 
@@ -64,13 +64,13 @@ def about_values(name: str) -> bool:
 
 
 def of_shares(name: str) -> bool:
-    """Tell whether the numbers of a name in a verdict are shares of the people."""
+    """Return whether the numbers of a name in a verdict are shares of the people."""
     kind = named(name)
     return kind is not None and kind.keys.get("at_most") == SHARE
 
 
 def shared_scores() -> dict[str, Any]:
-    """Give the budgets on a sensitive column that one pass scores together."""
+    """Return the budgets on a sensitive column that one pass scores together."""
     return {
         key: list(kind.shared)
         for key, kind in BUDGETS.items()
@@ -95,7 +95,7 @@ def read(given: Any, where: str) -> tuple[Budget, ...]:
 
 
 def written(budgets: Iterable[Budget]) -> dict[str, Any]:
-    """Give the mapping that `read` takes."""
+    """Return the mapping that `read` takes."""
     document: dict[str, Any] = {}
     for budget in budgets:
         *above, key = budget.name.split(".")
@@ -116,7 +116,7 @@ def _unlist(document: dict[str, Any]) -> None:
 
 
 def schema(at: str) -> dict[str, Any]:
-    """Give the JSON Schema of the budgets of one quasi-identifier, which will stand `at` a path."""
+    """Return the JSON Schema of the budgets of one quasi-identifier, to stand `at` a path."""
     return {
         "type": "object",
         "additionalProperties": False,

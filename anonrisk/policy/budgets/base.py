@@ -50,13 +50,13 @@ COLUMNS = BudgetKey(fields.names, {"$ref": "#/$defs/columns"}, required=False)
 
 
 def whole(at_least: int) -> BudgetKey:
-    """Give the key of a whole number."""
+    """Return the key of a whole number."""
     schema = {"type": "integer", "minimum": at_least}
     return BudgetKey(partial(fields.whole, at_least=at_least), schema)
 
 
 def word(*words: str, required: bool = True) -> BudgetKey:
-    """Give the key of one of a few words."""
+    """Return the key of one of a few words."""
     return BudgetKey(partial(fields.word, words=words), {"enum": list(words)}, required)
 
 
@@ -68,7 +68,7 @@ def _required(keys: Mapping[str, BudgetKey]) -> list[str]:
 
 
 def or_list(annotation: str) -> str:
-    """Give the type of a budget that may be written once or several times."""
+    """Return the type of a budget that may be written once or several times."""
     return f"{annotation} | Sequence[{annotation}]"
 
 
@@ -227,7 +227,7 @@ class Budget(ABC):
 
     @classmethod
     def owns(cls, name: str) -> bool:
-        """Tell whether a name in a verdict is of this budget."""
+        """Return whether a name in a verdict is of this budget."""
         return name == cls.key
 
     # ---- reading and writing --------------------------------------------------------------------
@@ -276,7 +276,7 @@ class Budget(ABC):
         return f"{where}: {alone}; write {where.rpartition('.')[2]}: {{{written}}}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the mapping that a policy holds under the budget's key."""
+        """Return the mapping that a policy holds under the budget's key."""
         written: dict[str, Any] = {self.limit_key: self.limit, **self._own()}
         if self.severity != "fail":
             written["severity"] = self.severity
@@ -302,12 +302,12 @@ class Budget(ABC):
 
     @classmethod
     def schema(cls, at: str) -> dict[str, Any]:
-        """Give the JSON Schema of what a policy holds under the key; it will stand `at` a path."""
+        """Return the JSON Schema of what a policy holds under the key, to stand `at` a path."""
         return cls.schema_of(at, cls.keys, bare=cls.bare)
 
     @classmethod
     def schema_of(cls, at: str, keys: Mapping[str, BudgetKey], *, bare: bool) -> dict[str, Any]:
-        """Give the JSON Schema of one limit with these keys, or of a list of such."""
+        """Return the JSON Schema of one limit with these keys, or of a list of such."""
         mapping = {
             "type": "object",
             "additionalProperties": False,
@@ -360,18 +360,18 @@ class Budget(ABC):
 
     @classmethod
     def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int | None:
-        """Give the size of every class that would keep to the limit; None where none does."""
+        """Return the size of every class that would keep to the limit; None where none does."""
         return 2 if cls.about_singletons else parameters.get("k")
 
     def needed_k(self, context: Context) -> int | None:
-        """Give the size that every class must have for it; None where less may do.
+        """Return the size that every class must have for it; None where less may do.
 
         Where nobody may be in a small class there is none.
         """
         return self.enough_k(self.limit, self.parameters()) if not self.limit else None
 
     def assessed(self) -> dict[str, Any]:
-        """Give the arguments of `anonrisk.assess` that take what is measured; `measures` is one."""
+        """Return the arguments of `anonrisk.assess` that take what is measured: `measures` one."""
         return {}
 
     @property
@@ -383,18 +383,18 @@ class Budget(ABC):
 
     @classmethod
     def limits(cls, given: Mapping[str, Any], severity: str) -> dict[str, Any]:
-        """Give what the fields of the expectation mean, as a policy has it; nothing if no limit."""
+        """Return what the fields of the expectation mean, as a policy has it; none if no limit."""
         stated = {how.key: given[name] for name, how in cls.expectation_fields.items()}
         stated = {key: value for key, value in stated.items() if value is not None}
         return {cls.key: {**stated, "severity": severity}} if cls.limit_key in stated else {}
 
     @classmethod
     def counts(cls, given: Mapping[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
-        """Give budgets that need the same counts, whatever the limit."""
+        """Return budgets that need the same counts, whatever the limit."""
         return {"k": 1}
 
     def expected(self, context: Context) -> dict[str, Any]:
-        """Give the fields of the expectation that asks the same of a batch."""
+        """Return the fields of the expectation that asks the same of a batch."""
         own = {**self._own(), self.limit_key: self.limit}
         return {name: own.get(how.key) for name, how in self.expectation_fields.items()}
 
@@ -465,7 +465,7 @@ class SensitiveBudget(Budget):
 
     @classmethod
     def counts(cls, given: Mapping[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
-        """Give all that shares the pass, or the score alone if it takes one of its own."""
+        """Return all that shares the pass, or the score alone if it takes one of its own."""
         asked = {**cls.limits(given, "fail")[cls.key], cls.limit_key: 1}
         del asked["severity"]
         return shared if asked in cls.shared else {cls.key: asked}

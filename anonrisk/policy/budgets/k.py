@@ -57,10 +57,10 @@ class K(base.SizeBudget):
         return "1 is somebody alone, and every class has that many; 5 and 11 are usual"
 
     def needed_k(self, context: Context) -> int:
-        """Give the limit itself."""
+        """Return the limit itself."""
         return int(self.limit)
 
     @classmethod
     def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int:
-        """Give the limit itself."""
+        """Return the limit itself."""
         return int(limit)

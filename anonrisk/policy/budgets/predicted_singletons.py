@@ -137,7 +137,7 @@ class PredictedSingletons(base.SizeBudget):
 
     @classmethod
     def limits(cls, given: Mapping[str, Any], severity: str) -> dict[str, Any]:
-        """Give a limit for each of the two that is given."""
+        """Return a limit for each of the two that is given."""
         group = {"group_size": given["group_size"], "severity": severity}
         found = [
             {**group, key: given[name]} for name, key in _LIMITS.items() if given[name] is not None
@@ -145,7 +145,7 @@ class PredictedSingletons(base.SizeBudget):
         return {cls.key: found} if found else {}
 
     def expected(self, context: Context) -> dict[str, Any]:
-        """Give the group, and the field of the limit."""
+        """Return the group, and the field of the limit."""
         limit = "max_fraction" if self.as_fraction else "max_singletons"
         return {"group_size": self.group_size, limit: self.limit}
 

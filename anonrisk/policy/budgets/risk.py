@@ -152,7 +152,7 @@ class RiskBudget(base.SizeBudget):
 
     @classmethod
     def owns(cls, name: str) -> bool:
-        """Tell whether a name is such a path."""
+        """Return whether a name is such a path."""
         return name.startswith(f"{cls.key}.")
 
     @classmethod
@@ -182,7 +182,7 @@ class RiskBudget(base.SizeBudget):
 
     @classmethod
     def schema(cls, at: str) -> dict[str, Any]:
-        """Give the JSON Schema of the limits of every attacker."""
+        """Return the JSON Schema of the limits of every attacker."""
 
         def of(properties: dict[str, Any]) -> dict[str, Any]:
             mapping = {"type": "object", "additionalProperties": False, "minProperties": 1}
@@ -265,13 +265,13 @@ class RiskBudget(base.SizeBudget):
 
     @classmethod
     def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int | None:
-        """Give the k whose risk, at most 1 / k, is the limit or the threshold."""
+        """Return the k whose risk, at most 1 / k, is the limit or the threshold."""
         most = parameters.get("threshold", limit)
         # A hair, so that 1 / 0.2 is five.
         return math.ceil(1 / most * (1 - 1e-9)) if most else None
 
     def needed_k(self, context: Context) -> int | None:
-        """Give the k of the highest risk, of attackers who look among the table's own people."""
+        """Return the k of the highest risk, of attackers who look among the table's own people."""
         others = self.attacker != "prosecutor" and (
             sampling_said(context).known or self.need(context) is not None
         )
@@ -289,7 +289,7 @@ class RiskBudget(base.SizeBudget):
 
     @classmethod
     def limits(cls, given: Mapping[str, Any], severity: str) -> dict[str, Any]:
-        """Give the limits of one attacker."""
+        """Return the limits of one attacker."""
         if (given["max_share_above"] is None) != (given["threshold"] is None):
             raise PolicyError("max_share_above and threshold belong together")
         said = [key for key in OF_SAMPLE if given[key] is not None]
@@ -305,7 +305,7 @@ class RiskBudget(base.SizeBudget):
         return {cls.key: {given["attacker"]: found}} if found else {}
 
     def expected(self, context: Context) -> dict[str, Any]:
-        """Give the limit in the field of its measure."""
+        """Return the limit in the field of its measure."""
         own = {"attacker": self.attacker, f"max_{self.measure}": self.limit}
         own["threshold"] = self.threshold
         if self.attacker != "prosecutor":

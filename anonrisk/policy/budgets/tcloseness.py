@@ -43,7 +43,7 @@ def _hierarchy(given: Any, where: str) -> Any:
 
 
 def _as_text(tree: Any) -> Any:
-    """Give a tree as JSON can hold it; its labels are compared as texts anyway."""
+    """Return a tree as JSON can hold it; its labels are compared as texts anyway."""
     if isinstance(tree, dict):
         return {text_of(label): _as_text(below) for label, below in tree.items()}
     if isinstance(tree, (list, tuple)):

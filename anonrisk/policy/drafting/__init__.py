@@ -119,7 +119,7 @@ def _names(engine: Engine, frame: Any) -> tuple[Qid, Qid]:
 def _fixed(
     engine: Engine, frame: Any, columns: Sequence[Name], ready: str, start: Mapping[str, Any]
 ) -> dict[Name, Proposal]:
-    """Give the columns whose role the table declares, or the ready policy knows by name."""
+    """Return the columns whose role the table declares, or the ready policy knows by name."""
     named = read_roles(start.get("roles"))
     made = {
         column: Proposal(role, f"the ready policy {ready} names it")

@@ -117,7 +117,7 @@ _CERTAIN_KEY = frozenset(("id", "ids", "uid", "uuid", "guid", "pseudonym", "iden
 
 
 def names_a_person(column: Name) -> bool:
-    """Tell whether a column by its name names a person, or leads to one.
+    """Return whether a column by its name names a person, or leads to one.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def names_a_person(column: Name) -> bool:
 
 
 def is_sensitive(column: Name) -> bool:
-    """Tell whether a column by its name must not be learned about a person.
+    """Return whether a column by its name must not be learned about a person.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def is_sensitive(column: Name) -> bool:
 
 
 def is_seen_by_others(column: Name) -> bool:
-    """Tell whether a column by its name is special and yet visible, as origin is.
+    """Return whether a column by its name is special and yet visible, as origin is.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def is_seen_by_others(column: Name) -> bool:
 
 
 def is_known_to_others(column: Name) -> bool:
-    """Tell whether a column by its name is what others usually know about a person.
+    """Return whether a column by its name is what others usually know about a person.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def keys_of_persons() -> tuple[str, ...]:
 
 
 def is_weight(column: Name) -> bool:
-    """Tell whether a column by its name may be a sampling weight.
+    """Return whether a column by its name may be a sampling weight.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def is_weight(column: Name) -> bool:
 
 
 def is_key_of_person(column: Name) -> bool:
-    """Tell whether a column by its name says whose row it is.
+    """Return whether a column by its name says whose row it is.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def is_key_of_person(column: Name) -> bool:
 
 
 def is_key(column: Name) -> bool:
-    """Tell whether a column by its name is a key of anything.
+    """Return whether a column by its name is a key of anything.
 
     Examples
     --------

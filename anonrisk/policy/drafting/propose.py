@@ -77,7 +77,7 @@ def _alone(column: Name, seen: Facts) -> Proposal:
 
 
 def _tells_apart(column: Name, seen: Facts) -> bool:
-    """Tell whether a column has a value for each record, as names and keys have."""
+    """Return whether a column has a value for each record, as names and keys have."""
     if seen.on_scale:
         return False
     if hints.is_key(column) and seen.n_values == seen.n_known:
@@ -94,7 +94,7 @@ def _constant(seen: Facts, *, sensitive: bool) -> Proposal:
 
 
 def _repeats_as_key(column: Name, seen: Facts) -> bool:
-    """Tell whether a column looks like a key that has several rows for a value."""
+    """Return whether a column looks like a key that has several rows for a value."""
     if seen.constant or seen.on_scale:
         return False
     if hints.is_key_of_person(column):

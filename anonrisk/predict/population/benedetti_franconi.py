@@ -24,7 +24,7 @@ NOTE = "rests on a model that understates sparse keys, up to twenty times"
 
 
 def benedetti_franconi(size: ArrayLike, weight: ArrayLike) -> Floats:
-    """Give the risk E(1/F | f) of a record whose class has `size` records.
+    """Return the risk E(1/F | f) of a record whose class has `size` records.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _series(f: Floats, p: Floats) -> Floats:
 
 
 def of_sample(sample: Sample) -> ModelEstimate:
-    """Give the risks where everybody had the same chance to be in the table."""
+    """Return the risks where everybody had the same chance to be in the table."""
     risks = benedetti_franconi(sample.sizes, sample.sizes / sample.f)
     singles = float(risks[0]) if sample.s(1) else 0.0
     every = float((sample.sizes * sample.classes * risks).sum())
@@ -99,7 +99,7 @@ def of_sample(sample: Sample) -> ModelEstimate:
 
 
 def of_weights(weighted: WeightedClasses) -> ModelEstimate:
-    """Give the risks from sampling weights."""
+    """Return the risks from sampling weights."""
     return _estimate(weighted.sizes.singletons, weighted.singles, weighted.all, weighted.highest)
 
 

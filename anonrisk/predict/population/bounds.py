@@ -129,14 +129,14 @@ def bounds(sample: Sample) -> Bounds:
 
 
 def counted(sample: Sample) -> Bounds:
-    """Give what is certain of a table that is the whole population."""
+    """Return what is certain of a table that is the whole population."""
     s1 = sample.s(1)
     exact = Interval(s1, s1)
     return Bounds(exact, Interval(1.0, 1.0) if s1 else None, exact, basis="population")
 
 
 def certainties(sample: Sample) -> Bounds:
-    """Give the bounds that hold however the table was drawn.
+    """Return the bounds that hold however the table was drawn.
 
     Each person who is not in the table can make at most one of its singletons common, and can be
     at most one more unique person.
@@ -206,7 +206,7 @@ class Programme:
         self.used = np.flatnonzero(np.isin(self.sizes, self._steps(*_START)))
 
     def _limits(self) -> tuple[Floats, Floats]:
-        """Give what the average number of sample classes of each size can be."""
+        """Return what the average number of sample classes of each size can be."""
         from scipy.special import gammainccinv, gammaincinv, ndtri
 
         seen = [self.sample.s(size) for size in range(1, _ROWS + 1)]
@@ -226,21 +226,21 @@ class Programme:
         return np.unique(np.concatenate((small, more, [self.sample.N]))).astype(np.int64)
 
     def uniques(self, sizes: Integers) -> Floats:
-        """Give the uniques per person in classes of each size."""
+        """Return the uniques per person in classes of each size."""
         unique: Floats = (sizes == 1).astype(float)
         return unique
 
     def matches(self, sizes: Integers) -> Floats:
-        """Give the expected correct matches per person in classes of each size."""
+        """Return the expected correct matches per person in classes of each size."""
         matched: Floats = self._chances(sizes)[0] / sizes / sizes
         return matched
 
     def classes(self, sizes: Integers) -> Floats:
-        """Give the classes per person in classes of each size."""
+        """Return the classes per person in classes of each size."""
         return 1 / sizes
 
     def above(self, risk: float) -> Gain:
-        """Give the people, per person in classes of each size, whose risk 1/F is above a number."""
+        """Return the people per person in classes of each size whose risk 1/F exceeds a number."""
 
         def gain(sizes: Integers) -> Floats:
             exposed: Floats = (sizes * risk < 1).astype(float)
@@ -249,7 +249,7 @@ class Programme:
         return gain
 
     def _chances(self, sizes: Integers) -> Floats:
-        """Give P(j | F) for j = 1, 2, …, and for all larger j, a column for each F."""
+        """Return P(j | F) for j = 1, 2, …, and for all larger j, a column for each F."""
         F, j = sizes[None, :].astype(float), np.arange(_ROWS + 1)[:, None]
         exact = sizes <= ceil(_SURE / self.sample.f)
         table = np.zeros((_ROWS + 1, len(sizes)))
@@ -268,7 +268,7 @@ class Programme:
         return np.where(j <= F, np.exp(logs), 0.0)
 
     def _urn(self, F: Floats, j: Integers) -> Floats:
-        """Give hypergeometric chances, from falling factorials summed term by term."""
+        """Return hypergeometric chances, from falling factorials summed term by term."""
         from scipy.special import gammaln
 
         top = int(F.max(initial=0)) + _ROWS
@@ -295,7 +295,7 @@ class Programme:
         return 1.0 if extra < 1e-6 else 1 + extra
 
     def between(self, gain: Gain) -> Interval:
-        """Give the least and the largest total of a gain per person."""
+        """Return the least and the largest total of a gain per person."""
         slack = self.widened - 1.0
         if self.needed > self.widened:
             raise ModelError("no bounds: no population agrees with the table")
@@ -331,7 +331,7 @@ class Programme:
 
 
 def _falling(start: int, top: int) -> Floats:
-    """Give the logarithms of start (start − 1) …, of 0, 1, 2, … factors."""
+    """Return the logarithms of start (start − 1) …, of 0, 1, 2, … factors."""
     factors = start - np.arange(top, dtype=float)
     with np.errstate(divide="ignore"):
         logs = np.log(np.maximum(factors, 0.0))

@@ -24,7 +24,7 @@ def dis(
     *,
     weight_of_pairs: float | None = None,
 ) -> ModelEstimate:
-    """Give the probability that a unique match is correct, with its 95% interval.
+    """Return the probability that a unique match is correct, with its 95% interval.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def dis(
 
 
 def _ratio(some: int, others: int) -> Interval:
-    """Give the 98% limits of the ratio of two Poisson means (Clopper & Pearson 1934)."""
+    """Return the 98% limits of the ratio of two Poisson means (Clopper & Pearson 1934)."""
     from scipy.special import betaincinv
 
     low = float(betaincinv(some, others + 1, 0.01)) if some else 0.0

@@ -102,7 +102,7 @@ class PopulationEstimate(Document, render.PrintedTable):
         raise ArgumentError(f"no estimate by that model; there is {known}")
 
     def to_frame(self) -> pd.DataFrame:
-        """Give a pandas table: the bounds, then a row for each model."""
+        """Return a pandas table: the bounds, then a row for each model."""
         import pandas as pd
 
         rows = [self._bounds_row(), *(self._model_row(one) for one in self.estimates)]

@@ -45,7 +45,7 @@ class GoodToulmin(PrintedFields):
 
 
 def thinned(histogram: Histogram, t: float, *, size: int = 1) -> float:
-    """Give the expected number of classes of a size when each record stays with chance `t`.
+    """Return the expected number of classes of a size when each record stays with chance `t`.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def good_toulmin(
 
 
 def coefficients(sizes: ClassCounts, t: float, size: int) -> Floats:
-    """Give C(i, j) t^j (1 − t)^(i−j) for each size i of a table."""
+    """Return C(i, j) t^j (1 − t)^(i−j) for each size i of a table."""
     from scipy.special import gammaln, xlogy
 
     j = whole_number(size, "size", at_least=1)

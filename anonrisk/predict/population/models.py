@@ -42,7 +42,7 @@ FAR = 2.0
 
 
 def leaves_room(figure: float, known: Interval) -> bool:
-    """Tell whether the truth may be more than twice a figure, or less than half of it.
+    """Return whether the truth may be more than twice a figure, or less than half of it.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def loglinear(sample: Sample, found: Independence) -> ModelEstimate:
 
 
 def fit_of(sample: Sample, found: Independence) -> tuple[float, float]:
-    """Give the estimated bias B of the number of uniques, and B over its standard deviation."""
+    """Return the estimated bias B of the number of uniques, and B over its standard deviation."""
     n, c = sample.n, (1 - sample.f) / sample.f
     mean = _mean_of(n, found.margins)
 
@@ -146,13 +146,13 @@ def fit_of(sample: Sample, found: Independence) -> tuple[float, float]:
 def _mean_of(
     n: int, margins: Sequence[tuple[Floats, Floats]]
 ) -> Callable[[Callable[[Floats], Floats]], float]:
-    """Give a function that averages over people whose columns are drawn independently."""
+    """Return a function that averages over people whose columns are drawn independently."""
     mu, shares = _law(n, margins)
     return lambda function: float((shares * function(mu)).sum())
 
 
 def _law(n: int, margins: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    """Give the cell means that occur, and the share of people in cells of each."""
+    """Return the cell means that occur, and the share of people in cells of each."""
     if prod(len(counts) for counts, _ in margins) <= _PRODUCTS:
         mu, shares = np.array([float(n)]), np.array([1.0])
         for counts, values in margins:
@@ -320,7 +320,7 @@ def dankar(sample: Sample) -> ModelEstimate:
 
 
 def most_uniques(sample: Sample) -> int:
-    """Give the most uniques of which, with a chance of 5%, none is in the table.
+    """Return the most uniques of which, with a chance of 5%, none is in the table.
 
     Parameters
     ----------
@@ -418,7 +418,7 @@ def _failed(model: str, reason: str) -> ModelEstimate:
 
 
 def _whole(sample: Sample, model: str) -> PopulationEstimate:
-    """Give the counts of a table that is the population itself."""
+    """Return the counts of a table that is the population itself."""
     s1 = sample.s(1)
     name = "count" if model == "auto" else model
     row = ModelEstimate(

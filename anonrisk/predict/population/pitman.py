@@ -47,7 +47,7 @@ class Pitman(PrintedFields):
             )
 
     def expected_classes(self, N: int, size: int) -> float:
-        """Give the expected number of classes of a size among N people (P4)."""
+        """Return the expected number of classes of a size among N people (P4)."""
         whole_number(size, "size", at_least=1)
         if size > N:
             return 0.0
@@ -59,7 +59,7 @@ class Pitman(PrintedFields):
         return exp(ways + log_rising(1 - a, size - 1) + first + second)
 
     def uniques(self, n: int, N: int, s1: int, u: int) -> tuple[float, float]:
-        """Give the uniques among N people, all and those among the s1 singletons of n (P5).
+        """Return the uniques among N people, all and those among the s1 singletons of n (P5).
 
         Examples
         --------
@@ -73,7 +73,7 @@ class Pitman(PrintedFields):
         return known + stay * (N - n) * (t + a * u), known
 
     def match(self, n: int, N: int) -> float:
-        """Give the mean of 1/F over the singletons among n people, F their classes among N.
+        """Return the mean of 1/F over the singletons among n people, F their classes among N.
 
         A singleton's share of the people to come is Beta(1 − α, θ + α + n − 1), and the mean of
         1/(1 + Binomial) over it is a sum that telescopes.
@@ -189,7 +189,7 @@ def _inverse_sum(theta: float, alpha: float, u: int) -> float:
 
 
 def _slope(sample: Sample, alpha: float) -> float:
-    """Give the derivative of the profile likelihood."""
+    """Return the derivative of the profile likelihood."""
     from scipy.special import digamma
 
     u = sample.u

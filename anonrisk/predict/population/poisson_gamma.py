@@ -20,7 +20,7 @@ _LOWEST, _HIGHEST = -9.0, 14.0
 
 
 def bethlehem(n_cells: int, alpha: float, population_size: int) -> float:
-    """Give the expected uniques of a population in cells whose rates are gamma distributed.
+    """Return the expected uniques of a population in cells whose rates are gamma distributed.
 
     Parameters
     ----------

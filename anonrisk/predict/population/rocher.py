@@ -11,7 +11,7 @@ from anonrisk.errors import ArgumentError
 
 
 def rocher_unique(p: float, n: int) -> float:
-    """Give the chance (1 − p)^(n−1) that nobody else among n people has attributes of chance p.
+    """Return the chance (1 − p)^(n−1) that nobody else among n people has attributes of chance p.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def rocher_unique(p: float, n: int) -> float:
 
 
 def rocher_match(p: float, n: int) -> float:
-    """Give the chance (1 − (1 − p)^n)/(np) that a match among n people is the right one.
+    """Return the chance (1 − (1 − p)^n)/(np) that a match among n people is the right one.
 
     Parameters
     ----------

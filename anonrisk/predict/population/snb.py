@@ -95,7 +95,7 @@ def shlosser(sample: Sample) -> float:
 
 
 def snb_chances(alpha: float, beta: float, f: float) -> tuple[float, float, float]:
-    """Give the chances that 0, 1 and 2 people of a population class are in the sample.
+    """Return the chances that 0, 1 and 2 people of a population class are in the sample.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def snb_chances(alpha: float, beta: float, f: float) -> tuple[float, float, floa
 
 
 def _thinned(alpha: float, beta: float, f: float) -> float:
-    """Give the chance (β/D)^α that none of the negative binomial number is in the sample."""
+    """Return the chance (β/D)^α that none of the negative binomial number is in the sample."""
     return exp(alpha * (log(beta) - log(1 - (1 - f) * (1 - beta))))
 
 

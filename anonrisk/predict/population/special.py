@@ -9,7 +9,7 @@ _LARGE = 50.0
 
 
 def log_rising(z: float, m: float) -> float:
-    """Give ln Γ(z + m) − ln Γ(z), for z above 0 and m from 0 up.
+    """Return ln Γ(z + m) − ln Γ(z), for z above 0 and m from 0 up.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def log_rising(z: float, m: float) -> float:
 
 
 def digamma_rise(z: float, m: float) -> float:
-    """Give ψ(z + m) − ψ(z) = Σ 1/(z + i) over i < m, for z above 0 and m from 0 up.
+    """Return ψ(z + m) − ψ(z) = Σ 1/(z + i) over i < m, for z above 0 and m from 0 up.
 
     Examples
     --------

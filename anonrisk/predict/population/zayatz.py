@@ -77,7 +77,7 @@ def zayatz(histogram: Histogram | Sample, population_size: int = 0) -> ModelEsti
 
 
 def _one_of(sample: Sample) -> Floats:
-    """Give the chance h_j that exactly one of j people is in the table, over h_1."""
+    """Return the chance h_j that exactly one of j people is in the table, over h_1."""
     top = int(min(sample.sizes.max(), sample.N - sample.n + 1, _NO_CHANCE / sample.f + 1))
     i = np.arange(1, top)
     logs = np.log(sample.N - sample.n + 1 - i) - np.log(sample.N - i)

@@ -118,7 +118,7 @@ class Dialect:
         return set()
 
     def tells_apart(self, table: Any, name: Any) -> Any:
-        """Tell whether a column of texts holds different ones for different."""
+        """Return whether a column of texts holds different ones for different."""
         nothing = sa.select(table.raw(name).label("x")).select_from(table.source)
         texts: list[Any] = [sa.select(sa.literal_column(f"'{text}'")) for text in _DIFFERENT]
         every = sa.union_all(nothing.where(sa.false()), *texts).subquery()
@@ -149,15 +149,15 @@ class Dialect:
         return sa.cast(sa.func.floor(number), sa.BigInteger)
 
     def matches(self, text: Any, pattern: str) -> Any:
-        """Tell whether the whole of a text matches an expression."""
+        """Return whether the whole of a text matches an expression."""
         return text.regexp_match(rf"\A(?:{pattern})\Z")
 
     def contains(self, text: Any, pattern: str) -> Any:
-        """Tell whether a part of a text matches an expression."""
+        """Return whether a part of a text matches an expression."""
         return text.regexp_match(pattern)
 
     def is_among(self, cell: Any, column: Any) -> Any:
-        """Tell whether a cell is one of those of a column of a query."""
+        """Return whether a cell is one of those of a column of a query."""
         return cell.in_(sa.select(column))
 
     def folded(self, text: Any) -> Any:
@@ -200,7 +200,7 @@ class Dialect:
         return list(connected.rows(sa.text(self.catalogue)))
 
     def in_transaction(self, connection: Any) -> bool:
-        """Tell whether a connection of the database's own package is in a transaction."""
+        """Return whether a connection of the database's own package is in a transaction."""
         raise NotImplementedError
 
     def cursor(self, connection: Any, *, streams: bool) -> Any:
@@ -212,4 +212,4 @@ class Dialect:
         return nullcontext()
 
     def prepare(self, connection: Callable[[], Any]) -> None:
-        """Give a connection of the database's own package the functions that are asked of it."""
+        """Register functions that are asked of it with a connection of the database's package."""

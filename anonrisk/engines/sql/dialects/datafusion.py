@@ -115,11 +115,11 @@ class DataFusion(Dialect):
         return sa.func.arrow_cast(cell, _IN_GREENWICH) if zoned else cell
 
     def matches(self, text: Any, pattern: str) -> Any:
-        """Tell whether the whole of a text matches an expression."""
+        """Return whether the whole of a text matches an expression."""
         return text.regexp_match(rf"\A(?:{pattern})\z")
 
     def is_among(self, cell: Any, column: Any) -> Any:
-        """Tell whether a cell is one of those of a query, which is no condition inside another."""
+        """Return whether a cell is one of those of a query, which is no condition in another."""
         every = sa.select(sa.func.array_agg(column)).scalar_subquery()
         return sa.func.array_has(every, cell)
 

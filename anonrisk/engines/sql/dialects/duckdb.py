@@ -81,11 +81,11 @@ class DuckDB(Dialect):
         return sa.func.epoch_us(cell)
 
     def matches(self, text: Any, pattern: str) -> Any:
-        """Tell whether the whole of a text matches an expression."""
+        """Return whether the whole of a text matches an expression."""
         return sa.func.regexp_full_match(text, pattern)
 
     def contains(self, text: Any, pattern: str) -> Any:
-        """Tell whether a part of a text matches an expression."""
+        """Return whether a part of a text matches an expression."""
         return sa.func.regexp_matches(text, pattern)
 
     def as_json(self, cell: Any) -> Any:
@@ -97,7 +97,7 @@ class DuckDB(Dialect):
         return f"({query}\n) LIMIT 0"
 
     def in_transaction(self, connection: Any) -> bool:
-        """Tell whether a connection is in a transaction, by the number that statements have.
+        """Return whether a connection is in a transaction, by the number that statements have.
 
         It does not say, and a BEGIN too many would end the caller's transaction; outside of one,
         every statement has a number of its own.

@@ -56,7 +56,7 @@ def in_type(name: str, kind: str) -> list[str]:
 
 
 def _bodies(kind: str, word: str) -> list[str]:
-    """Give what stands in the brackets of a type that begins with a word."""
+    """Return what stands in the brackets of a type that begins with a word."""
     text = kind.strip()
     if not text.startswith(f"{word}("):
         return []

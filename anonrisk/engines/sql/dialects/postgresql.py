@@ -75,7 +75,7 @@ class PostgreSQL(Dialect):
         return {row[0] for row in table.fetch(query, "read the types")}
 
     def tells_apart(self, table: Any, name: Any) -> Any:
-        """Tell whether the collation of a column is deterministic."""
+        """Return whether the collation of a column is deterministic."""
         columns: list[Any] = [sa.column("oid"), sa.column("collisdeterministic")]
         collations = sa.table("pg_collation", *columns, schema="pg_catalog")
         here = sa.cast(sa.func.pg_collation_for(table.raw(name)), _RegCollation)
@@ -89,7 +89,7 @@ class PostgreSQL(Dialect):
         return [path for name, kind in kinds.items() for path in nested.within(name, kind, inside)]
 
     def in_transaction(self, connection: Any) -> bool:
-        """Tell whether a connection is in a transaction."""
+        """Return whether a connection is in a transaction."""
         return bool(connection.info.transaction_status)
 
     def cursor(self, connection: Any, *, streams: bool) -> Any:

@@ -87,7 +87,7 @@ class SQLite(Dialect):
         return query
 
     def in_transaction(self, connection: Any) -> bool:
-        """Tell whether a connection is in a transaction."""
+        """Return whether a connection is in a transaction."""
         return bool(connection.in_transaction)
 
     def cursor(self, connection: Any, *, streams: bool) -> Any:  # noqa: ARG002
