@@ -122,7 +122,7 @@ def _check_heads(source: TextSource, heads: list[Head]) -> None:
         raise UnreadableTableError(f"the first line has more than {_LONGEST:,} letters")
 
 
-def names(source: TextSource, head: Head, sep: str, given: str | None) -> list[str]:
+def names_in(source: TextSource, head: Head, sep: str, given: str | None) -> list[str]:
     """Read the names of the columns, with the reader that reads files without Spark."""
     part = source.part(head.paths[0])
     row: list[str] = []
@@ -287,7 +287,7 @@ def read(
     """
     sep = _separator(source, text)
     heads = look(source, sep)
-    orders = [names(source, head, sep, text.sep) for head in heads]
+    orders = [names_in(source, head, sep, text.sep) for head in heads]
     header, width = orders[0], len(orders[0])
     first = source.part(heads[0].paths[0])
     for head, names in zip(heads[1:], orders[1:], strict=True):
