@@ -11,7 +11,7 @@ import pytest
 
 import anonrisk
 from anonrisk.counts import bounds
-from anonrisk.counts.question import ClassesWithValues
+from anonrisk.counts.question import ClassesOfSets, ClassesWithValues
 from anonrisk.engines import engine_for
 from anonrisk.errors import TooManyClassesError, UnsupportedColumnError
 
@@ -105,3 +105,17 @@ def test_offers_reports_and_losses_are_made_in_a_database(place):
     assert offers[0] == offers[1].replace("pandas", "sql")
     assert "zip" in anonrisk.report(table, qids).to_html()
     assert str(anonrisk.utility(table, table, qids)) == str(anonrisk.utility(frame, frame, qids))
+
+
+def test_a_set_of_columns_that_is_asked_twice_is_counted_once(place):
+    """Of one column, utility asks for the column and for all columns, which are the same set."""
+    cells = people(5, 60)
+    table, frame = place.table(cells), pd.DataFrame(cells)
+    mine, theirs = (str(anonrisk.utility(one, one, ["zip"])) for one in (table, frame))
+    assert mine == theirs
+    asked = ClassesOfSets((("zip", "b"), ("b", "zip"), ("zip",), ("zip",)))
+    mine, theirs = (
+        [sorted(classes.counts) for classes in engine_for(one).tally(one, asked)]
+        for one in (table, frame)
+    )
+    assert mine == theirs

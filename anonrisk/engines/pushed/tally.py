@@ -71,18 +71,21 @@ def tallies(table: TalliedTable, sets: Sequence[Qid]) -> list[Tally]:
     columns = tuple(dict.fromkeys(name for one in sets for name in one))
     kinds, most = table.kinds_of_values(columns), bounds.MAX_CLASSES
     names = {name: f"q{i}" for i, name in enumerate(columns)}
-    rows, of_sets = table.plain_cells(columns, {}), [[names[name] for name in one] for one in sets]
-    classes = rows.group_sets(of_sets, name="w", n="count(1)")
-    fetched = table.fetch_rows(classes, "count the classes", most * len(sets) + 1)
-    by_set: list[list[Row]] = [[] for _ in sets]
+    # A grouping by two equal sets would count every record twice.
+    numbers = {key: w for w, key in enumerate(dict.fromkeys(map(frozenset, sets)))}
+    of_sets = [[names[name] for name in columns if name in key] for key in numbers]
+    classes = table.plain_cells(columns, {}).group_sets(of_sets, name="w", n="count(1)")
+    fetched = table.fetch_rows(classes, "count the classes", most * len(of_sets) + 1)
+    by_set: list[list[Row]] = [[] for _ in of_sets]
     for row in fetched:
         by_set[int(row["w"])].append(row)
     if any(len(classes_of_set) > most for classes_of_set in by_set):
         raise refusals.too_many_classes(most, table.place)
-    return [
-        _tally_of(*_as_table(classes_of_set, {name: names[name] for name in one}), kinds, {})
-        for one, classes_of_set in zip(sets, by_set, strict=True)
+    tables = [
+        _as_table(by_set[numbers[frozenset(one)]], {name: names[name] for name in one})
+        for one in sets
     ]
+    return [_tally_of(*classes_of_set, kinds, {}) for classes_of_set in tables]
 
 
 def fetch_classes(
