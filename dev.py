@@ -129,14 +129,15 @@ LANES = (
     Lane("SQL and scan", LATEST, ("--engines", "sql,scan", *BY_DAY)),
     Lane("oldest versions", OLDEST, ("--engines", "plain,pandas_on_spark", *BY_DAY)),
 )
+# The longest first, so that none is left to run alone at the end.
 NIGHTLY = (
     Lane("nightly tests, properties", LATEST, (*ALL_OF_THEM, *LATE_OR_PROPERTY)),
-    Lane("pandas and Arrow, all cases", LATEST, (*PANDAS, *ENGINE_TESTS)),
     # Where an example is a job, as many as by day.
-    Lane("Spark, all cases", LATEST, ("--engines", "spark", *EVERY_CASE)),
-    Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *EVERY_CASE)),
-    Lane("SQL, all cases", LATEST, ("--engines", "sql,scan", *ENGINE_TESTS)),
     Lane("oldest versions, all cases", OLDEST, ("--engines", OLD_ENGINES, *EVERY_CASE)),
+    Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *EVERY_CASE)),
+    Lane("Spark, all cases", LATEST, ("--engines", "spark", *EVERY_CASE)),
+    Lane("SQL, all cases", LATEST, ("--engines", "sql,scan", *ENGINE_TESTS)),
+    Lane("pandas and Arrow, all cases", LATEST, (*PANDAS, *ENGINE_TESTS)),
     Lane("what pip gives today", NEWEST, (*QUICK, *NOT_GX)),
     Lane("what pip gives today, Spark", NEWEST, ("--engines", "spark", *BY_DAY)),
     *(Lane(f"Python 3.{env.newest_python[1]}", env, (*QUICK, *NOT_GX)) for env in OTHER_PYTHONS),

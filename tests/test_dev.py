@@ -59,7 +59,7 @@ def test_every_test_is_in_a_lane_of_every_day_or_of_the_night(dev):
     # The night leaves no case out, and tries every example where one is not a job.
     assert not [lane.title for lane in night if "--share" in lane.args]
     of_jobs = [lane for lane in night if lane.args[-2:] != ("--hypothesis-profile", "night")]
-    assert [lane.args[1] for lane in of_jobs] == ["spark", "connect", "pandas,pandas_on_spark"]
+    assert [lane.args[1] for lane in of_jobs] == ["pandas,pandas_on_spark", "connect", "spark"]
 
 
 def test_by_day_and_by_night_every_kind_of_table_is_asked(dev):
