@@ -353,7 +353,7 @@ def run_beside(lanes: Sequence[Lane], args: Sequence[str], java_home: str) -> li
 def do_example(args: Sequence[str]) -> None:
     """Run the example with the core library alone."""
     set_up(EXAMPLE)
-    run("example", EXAMPLE.python, "examples/hospital.py", *args, env=variables(EXAMPLE))
+    run("example", EXAMPLE.python, "datasets/examples/hospital.py", *args, env=variables(EXAMPLE))
 
 
 def do_setup(_args: Sequence[str] = ()) -> str:

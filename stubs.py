@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.accessor import FUNCTIONS
 from anonrisk.api.assess import MEANINGS
-from anonrisk.counts.question import Question, Score, Sensitive
+from anonrisk.measures.counts.question import Question, Score, Sensitive
 from anonrisk.measures.formula import Placeholders
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.policy.budgets import BUDGETS
@@ -51,6 +51,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...]
 WORDS: dict[str, str]
 
 def function_of(word: str) -> Callable[..., Any]: ...
+def register() -> None: ...
 def anon(frame: FrameT) -> AnonAccessor[FrameT]: ...
 
 class AnonAccessor(Generic[FrameT]):

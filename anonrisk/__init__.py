@@ -9,18 +9,16 @@ pyarrow tables, narwhals frames and others that speak the Arrow stream as well;
 ====================  ==============================================================
 `anonrisk.api`        the functions of a table
 `anonrisk.engines`    the only code that touches a table: pandas, Arrow, Spark, SQL
-`anonrisk.counts`     what crosses that border: questions, and counts without any cell
-`anonrisk.measures`   pure arithmetic on counts
+`anonrisk.measures`   counts, which cross that border without any cell, and arithmetic on
+                      them; recodings as data
 `anonrisk.predict`    what will be true of a table that does not exist yet
-`anonrisk.recode`     recodings as data
-`anonrisk.search`     finding quasi-identifiers: pure code on counts
 `anonrisk.planning`   plans, and the search for them; HIPAA's Safe Harbor as one
-`anonrisk.pseudonyms` a keeper of pseudonyms, who issues and reveals them
+`anonrisk.pseudonyms` keys, seals, and a keeper of pseudonyms
 `anonrisk.policy`     gates: `Policy` and `Verdict`
 `anonrisk.releases`   states, which add up; the ledger of what was published; manifests
 `anonrisk.priors`     what data holders publish so that others can predict
 `anonrisk.reporting`  pages and pictures
-`anonrisk.datasets`   synthetic tables to try things on
+`anonrisk.datasets`   synthetic tables to try things on, and examples
 `anonrisk.core`       names, roles, arguments, text
 ====================  ==============================================================
 
@@ -31,9 +29,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import register
 from anonrisk._version import __version__
-from anonrisk.accessor import WORDS, anon, function_of
+from anonrisk.accessor import WORDS, anon, function_of, register
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
 
 if TYPE_CHECKING:
@@ -45,6 +42,7 @@ if TYPE_CHECKING:
     from anonrisk import policy as policy
     from anonrisk import predict as predict
     from anonrisk import priors as priors
+    from anonrisk import recode as recode
     from anonrisk import reporting as reporting
     from anonrisk import spark as spark
     from anonrisk import sql as sql
@@ -97,13 +95,13 @@ if TYPE_CHECKING:
     from anonrisk.core.column_roles import Roles
     from anonrisk.planning.plan import Plan
     from anonrisk.policy import Policy, Verdict
-    from anonrisk.releases.compare import compare
-    from anonrisk.releases.ledger import Ledger
-    from anonrisk.releases.manifest import Manifest
-    from anonrisk.releases.release import Release
-    from anonrisk.releases.release_verdict import ReleaseVerdict
-    from anonrisk.releases.sketch import Sketch, sketch
-    from anonrisk.releases.state import State, state
+    from anonrisk.releases.compare.compare import compare
+    from anonrisk.releases.ledger.ledger import Ledger
+    from anonrisk.releases.ledger.manifest import Manifest
+    from anonrisk.releases.release.release import Release
+    from anonrisk.releases.release.verdict import ReleaseVerdict
+    from anonrisk.releases.state.sketch import Sketch, sketch
+    from anonrisk.releases.state.state import State, state
     from anonrisk.reporting.explore import explore
     from anonrisk.reporting.report import report
     from anonrisk.tables import scan, table
@@ -189,21 +187,22 @@ _LATER = (
     "policy",
     "predict",
     "priors",
+    "recode",
     "reporting",
     "spark",
     "sql",
 )
 _NAMES_LATER = {
     "ClassSizes": "api.class_sizes",
-    "Ledger": "releases.ledger",
-    "Manifest": "releases.manifest",
+    "Ledger": "releases.ledger.ledger",
+    "Manifest": "releases.ledger.manifest",
     "Plan": "planning.plan",
     "Policy": "policy",
-    "Release": "releases.release",
-    "ReleaseVerdict": "releases.release_verdict",
+    "Release": "releases.release.release",
+    "ReleaseVerdict": "releases.release.verdict",
     "Roles": "core.column_roles",
-    "Sketch": "releases.sketch",
-    "State": "releases.state",
+    "Sketch": "releases.state.sketch",
+    "State": "releases.state.state",
     "Verdict": "policy",
     "scan": "tables",
     "table": "tables",
@@ -231,4 +230,4 @@ def __dir__() -> list[str]:
     return [*__all__, *_LATER]
 
 
-register.register()
+register()

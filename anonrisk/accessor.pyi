@@ -15,7 +15,6 @@ from anonrisk.api.profiles import ClassProfiles
 from anonrisk.core import column_roles
 from anonrisk.core.arrays import LossFunction
 from anonrisk.core.columns import FrameT, Name, Names
-from anonrisk.core.keys import Key
 from anonrisk.core.literals import (
     Alphabet,
     ColumnLoss,
@@ -39,7 +38,11 @@ from anonrisk.core.literals import (
 )
 from anonrisk.core.protocols import AssessesTables, ChecksTables, StatesGoals
 from anonrisk.core.results import Closeness, LowerBound
-from anonrisk.counts.matched import Presence
+from anonrisk.measures.counts.matched import Presence
+from anonrisk.measures.explain_risk import RiskExplanation
+from anonrisk.measures.probabilistic_k import ProbabilisticK, QidAnswer
+from anonrisk.measures.qid_report import QidReport, SearchPlan
+from anonrisk.measures.recode import Bins, Recoding
 from anonrisk.measures.risk import Risk
 from anonrisk.measures.suda import Suda
 from anonrisk.planning.plan import Plan
@@ -50,20 +53,18 @@ from anonrisk.predict.linkability import Linkability
 from anonrisk.predict.population import PopulationEstimate
 from anonrisk.predict.prediction import PredictedClasses, Prediction
 from anonrisk.predict.trajectory import Trajectory
-from anonrisk.recode import Bins, Recoding
-from anonrisk.releases.comparison import Comparison
-from anonrisk.releases.sketch import Sketch
-from anonrisk.releases.state import State
+from anonrisk.pseudonyms.keys import Key
+from anonrisk.releases.compare.comparison import Comparison
+from anonrisk.releases.state.sketch import Sketch
+from anonrisk.releases.state.state import State
 from anonrisk.reporting.explorer import Explorer
 from anonrisk.reporting.page import Report
-from anonrisk.search.explain_risk import RiskExplanation
-from anonrisk.search.probabilistic_k import ProbabilisticK, QidAnswer
-from anonrisk.search.qid_report import QidReport, SearchPlan
 
 FUNCTIONS: tuple[Callable[..., Any], ...]
 WORDS: dict[str, str]
 
 def function_of(word: str) -> Callable[..., Any]: ...
+def register() -> None: ...
 def anon(frame: FrameT) -> AnonAccessor[FrameT]: ...
 
 class AnonAccessor(Generic[FrameT]):

@@ -1,7 +1,7 @@
 """Keys, under the path that users import them by."""
 
-from anonrisk.core.key_parts import KeyPart
-from anonrisk.core.keys import Key
-from anonrisk.releases.seal import PublicKey, SigningKey
+from anonrisk.pseudonyms.key_parts import KeyPart
+from anonrisk.pseudonyms.keys import Key
+from anonrisk.pseudonyms.seal import PublicKey, SigningKey
 
 __all__ = ["Key", "KeyPart", "PublicKey", "SigningKey"]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from importlib import metadata
 
-from anonrisk.accessor import AnonAccessor
 from anonrisk.errors import MissingLibraryError
 
 
@@ -19,7 +18,7 @@ def _installed(name: str) -> str:
 
 
 try:
-    from pyspark.pandas.extensions import register_dataframe_accessor
+    import pyspark.pandas.extensions  # noqa: F401
 except (ImportError, AttributeError) as error:
     # Its own words name one thing at a time, or something inside of pandas.
     found = ", ".join(map(_installed, ("pyspark", "pandas", "pyarrow")))
@@ -28,5 +27,3 @@ except (ImportError, AttributeError) as error:
         "pyspark knows, which is one below 3 so far: pip install 'anonrisk[pandas-on-spark]', or "
         f"pyspark, pyarrow and 'pandas<3'. Here are {found}. Spark tables have .anon without it"
     ) from error
-
-register_dataframe_accessor("anon")(AnonAccessor)

@@ -15,7 +15,7 @@ import anonrisk
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from anonrisk.core.keys import Key
+from anonrisk.pseudonyms.keys import Key
 from benchmarks import _bench
 from benchmarks._bench import Row, compared
 

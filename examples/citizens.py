@@ -2,7 +2,7 @@
 
 import sys
 
-from anonrisk.examples.citizens import main
+from anonrisk.datasets.examples.citizens import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,7 +2,7 @@
 
 import sys
 
-from anonrisk.examples.hospital import main
+from anonrisk.datasets.examples.hospital import main
 
 if __name__ == "__main__":
     sys.exit(main())

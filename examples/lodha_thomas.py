@@ -2,7 +2,7 @@
 
 import sys
 
-from anonrisk.examples.lodha_thomas import main
+from anonrisk.datasets.examples.lodha_thomas import main
 
 if __name__ == "__main__":
     sys.exit(main())

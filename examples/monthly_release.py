@@ -2,7 +2,7 @@
 
 import sys
 
-from anonrisk.examples.monthly_release import main
+from anonrisk.datasets.examples.monthly_release import main
 
 if __name__ == "__main__":
     sys.exit(main())

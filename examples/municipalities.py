@@ -2,7 +2,7 @@
 
 import sys
 
-from anonrisk.examples.municipalities import main
+from anonrisk.datasets.examples.municipalities import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,7 +2,7 @@
 
 import sys
 
-from anonrisk.examples.plan import main
+from anonrisk.datasets.examples.plan import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,7 +2,7 @@
 
 import sys
 
-from anonrisk.examples.priors import main
+from anonrisk.datasets.examples.priors import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,7 +2,7 @@
 
 import sys
 
-from anonrisk.examples.railway_card import main
+from anonrisk.datasets.examples.railway_card import main
 
 if __name__ == "__main__":
     sys.exit(main())

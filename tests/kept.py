@@ -8,8 +8,8 @@ from datetime import timedelta
 import sqlalchemy
 from keys import KEY
 
-from anonrisk.core import clock
-from anonrisk.pseudonyms import IdentityProtector
+from anonrisk.identity import IdentityProtector
+from anonrisk.pseudonyms import clock
 
 WHY = {"by": "officer", "reason": "test"}
 # Who works with it, as far as a test does not say otherwise.

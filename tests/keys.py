@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from anonrisk.core.keys import Key
+from anonrisk.pseudonyms.keys import Key
 
 SECRET = hashlib.sha256(b"anonrisk example, not a secret").digest()
 KEY = Key.from_bytes(SECRET)

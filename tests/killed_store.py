@@ -22,9 +22,9 @@ from kept import WHY, WORK, opened, rows_of
 from keys import KEY, OTHER
 from sqlalchemy import Engine, event
 
-from anonrisk.core import clock
 from anonrisk.errors import ArgumentError, ErasedError, WrongKeyError
-from anonrisk.pseudonyms import IdentityProtector, issuing, rotation
+from anonrisk.identity import IdentityProtector
+from anonrisk.pseudonyms import clock, issuing, rotation
 
 SCOPES = ("hospital", "insurer")
 

@@ -8,9 +8,9 @@ import pandas as pd
 from keys import KEY
 
 from anonrisk import Policy
-from anonrisk.releases.manifest import Manifest
-from anonrisk.releases.published_files import published_files
-from anonrisk.releases.published_table import PublishedTable
+from anonrisk.releases.ledger.manifest import Manifest
+from anonrisk.releases.release.published_files import published_files
+from anonrisk.releases.release.published_table import PublishedTable
 
 
 @functools.cache

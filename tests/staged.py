@@ -6,12 +6,12 @@ from collections import Counter
 
 import numpy as np
 
-from anonrisk.counts import bounds
-from anonrisk.counts.question import ClassesInRegions
-from anonrisk.counts.tally import PlacedTally
 from anonrisk.engines import engine_for
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.table import PandasTable
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.question import ClassesInRegions
+from anonrisk.measures.counts.tally import PlacedTally
 
 
 class StagedEngine:

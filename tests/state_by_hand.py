@@ -1,4 +1,4 @@
-"""States by hand: what `anonrisk.core.encoding` says, written out slowly and without its code.
+"""States by hand: what `anonrisk.pseudonyms.encoding` says, written out slowly without its code.
 
 ``python tests/state_by_hand.py`` writes the vectors anew: they change with the version
 of states only.

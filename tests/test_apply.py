@@ -43,7 +43,7 @@ def test_same_plan_and_same_table_on_every_engine(frame):
 @pytest.mark.nightly
 @pytest.mark.spark("spark")
 def test_too_many_classes_are_put_together_before_they_are_counted(spark, monkeypatch):
-    from anonrisk.counts import bounds
+    from anonrisk.measures.counts import bounds
 
     random = np.random.default_rng(4)
     cells = {

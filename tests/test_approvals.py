@@ -12,7 +12,7 @@ from keys import KEY, OTHER
 from anonrisk.core.columns import skeleton
 from anonrisk.errors import PolicyError
 from anonrisk.policy.finding import Finding
-from anonrisk.releases.approvals import (
+from anonrisk.releases.release.approvals import (
     Approval,
     counted,
     finding,

@@ -86,8 +86,12 @@ def test_dates_and_hierarchies(run):
     write("t.csv", "\n".join(["born,region", *rows]))
     write("r.csv", "n0;north;*\nn1;north;*\nn2;south;*\nn3;south;*\n")
     tree = anonrisk.hierarchy.Hierarchy.of("r.csv")
-    level = anonrisk.recode.from_dict(
-        {"recoding": "level", "level": 1, "hierarchy": anonrisk.recode.kinds.fingerprint_of(tree)}
+    level = anonrisk.measures.recode.from_dict(
+        {
+            "recoding": "level",
+            "level": 1,
+            "hierarchy": anonrisk.measures.recode.kinds.fingerprint_of(tree),
+        }
     )
     write("p.json", anonrisk.Plan({"born": DatePart("decade"), "region": level}).to_json())
     code, _, err = run("apply", "p.json", "t.csv", "-o", "new.csv")

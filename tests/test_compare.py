@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from keys import KEY, OTHER
 
 import anonrisk
-from anonrisk.core.encoding import as_hashes
-from anonrisk.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
-from anonrisk.counts.question import Question
 from anonrisk.errors import ArgumentError, EmptyTableError, StateError, WrongKeyError
-from anonrisk.releases.compare import compare_all
-from anonrisk.releases.difference import compare_counts, interned
+from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
+from anonrisk.measures.counts.question import Question
+from anonrisk.pseudonyms.encoding import as_hashes
+from anonrisk.releases.compare.compare import compare_all
+from anonrisk.releases.compare.difference import compare_counts, interned
 
 FATES = [fate for fate in product((None, "a", "b"), repeat=2) if any(fate)]
 

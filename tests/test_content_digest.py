@@ -19,9 +19,9 @@ from anonrisk.errors import (
     UnreadableTableError,
     WrongKeyError,
 )
-from anonrisk.releases.contents import content_digest
-from anonrisk.releases.published_table import PublishedTable
-from anonrisk.releases.seal import SigningKey
+from anonrisk.pseudonyms.seal import SigningKey
+from anonrisk.releases.release.contents import content_digest
+from anonrisk.releases.release.published_table import PublishedTable
 
 CELLS = {"zip": ["1011", "1012", "1011", None], "né": [1, 2, 1, 3]}
 

@@ -21,15 +21,15 @@ from environments import python_of
 import anonrisk
 from anonrisk import Policy
 from anonrisk.cli import main
-from anonrisk.dbt.model import python_model
 from anonrisk.errors import PolicyError
+from anonrisk.policy.dbt.model import python_model
 
 sa = pytest.importorskip("sqlalchemy")
 pytest.importorskip("sqlglot")
 pytest.importorskip("jinja2")
 databases = pytest.importorskip("databases")
 dbt_jinja = pytest.importorskip("dbt_jinja")
-sql_tests = pytest.importorskip("anonrisk.dbt.tests").sql_tests
+sql_tests = pytest.importorskip("anonrisk.policy.dbt.tests").sql_tests
 
 NAN = float("nan")
 # Ends literals and tags of Jinja, strings and identifiers of SQL, and a line.
@@ -418,7 +418,7 @@ def test_wrong_uses_write_nothing(here, capsys, words, code, said):
 
 
 def test_without_sqlalchemy_a_model_in_python_is_left(here, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "anonrisk.dbt.tests", None)
+    monkeypatch.setitem(sys.modules, "anonrisk.policy.dbt.tests", None)
     assert main([*DBT, *MANIFEST]) == 2
     assert "pip install 'anonrisk[sql]'" in capsys.readouterr().err
     assert main([*DBT, *MANIFEST, "--python"]) == 0

@@ -118,7 +118,7 @@ def by_release(document, table, folder):
 
 
 def by_dbt(document, table, _):
-    from anonrisk.dbt.model import python_model
+    from anonrisk.policy.dbt.model import python_model
 
     try:
         (text,) = python_model(Policy.from_dict(document), "t").values()

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 from anonrisk import Policy, Verdict
-from anonrisk.counts.check_digits import CHECKED, FORMATS
-from anonrisk.counts.contents import CellContents, folded, place
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, PolicyError
+from anonrisk.measures.counts.check_digits import CHECKED, FORMATS
+from anonrisk.measures.counts.contents import CellContents, folded, place
 from anonrisk.policy.acknowledged import DOUBTS
 from anonrisk.policy.detector import set_name_detector
 from anonrisk.policy.doubts import _is_far

@@ -13,10 +13,10 @@ import pytest
 import anonrisk
 from anonrisk import Policy, datasets, errors
 from anonrisk.cli import main
-from anonrisk.counts.change import LeaveOut
-from anonrisk.counts.question import ManySets, Question
-from anonrisk.counts.shapes import Numerals
 from anonrisk.engines import engine_for
+from anonrisk.measures.counts.change import LeaveOut
+from anonrisk.measures.counts.question import ManySets, Question
+from anonrisk.measures.counts.shapes import Numerals
 from anonrisk.policy.drafting import hints
 
 CELLS = {

@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonrisk.recode import labels
-from anonrisk.recode.edges import nice_step, optimal_bins, quantile_bins, width_bins, widths
+from anonrisk.measures.recode import labels
+from anonrisk.measures.recode.edges import (
+    nice_step,
+    optimal_bins,
+    quantile_bins,
+    width_bins,
+    widths,
+)
 
 numbers = st.lists(st.integers(-500, 5_000), min_size=2, max_size=60).filter(
     lambda x: len(set(x)) > 1

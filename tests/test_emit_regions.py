@@ -12,7 +12,7 @@ import pytest
 import tables
 
 from anonrisk import Plan, errors
-from anonrisk.planning import emit_regions
+from anonrisk.planning.code import emit_regions
 from anonrisk.recode import Bins, Star
 
 TREE = {"any": {"co'ld": ["cou'gh", "flu"], "heart": ["angina", "stroke"], "rest": ['g"out\\n']}}

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keys import KEY, SECRET
 
-from anonrisk.core.encoding import LETTERS, agreed, encoded, letter_of, name_bytes
-from anonrisk.core.keys import Key, hkdf
-from anonrisk.core.pseudonyms import keyed_digest
 from anonrisk.errors import ArgumentError, StateError, UnsupportedColumnError
+from anonrisk.pseudonyms.encoding import LETTERS, agreed, encoded, letter_of, name_bytes
+from anonrisk.pseudonyms.keys import Key, hkdf
+from anonrisk.pseudonyms.pseudonym import keyed_digest
 
 # RFC 5869, appendix A: secret, salt, info, what is derived.
 RFC_5869 = [

@@ -13,8 +13,8 @@ from people import PEOPLE, size_column
 from tables import columns_of, rows_of, to_rows, without_rows
 
 from anonrisk import errors
-from anonrisk.counts.question import ByGroup, Question
 from anonrisk.engines import engine_for
+from anonrisk.measures.counts.question import ByGroup, Question
 
 pytestmark = pytest.mark.contract
 
@@ -209,8 +209,8 @@ def test_an_engine_has_twelve_verbs_at_most():
 
 
 def test_what_no_verb_knows_is_refused():
-    from anonrisk.counts.question import Asks
     from anonrisk.engines import engine_for
+    from anonrisk.measures.counts.question import Asks
 
     table = pd.DataFrame(PEOPLE)
     for verb in ("count", "tally", "match", "annotate"):

@@ -25,6 +25,8 @@ from scipy.stats import beta, norm, poisson
 from anonrisk import ClassSizes, predict
 from anonrisk.datasets import figures
 from anonrisk.errors import ApproximationError, ApproximationWarning
+from anonrisk.measures.probabilistic import domain_size, max_singleton_share
+from anonrisk.measures.recode.optimal import optimal_groups
 from anonrisk.planning.budget import exact_values, shares
 from anonrisk.predict import (
     Distribution,
@@ -36,8 +38,6 @@ from anonrisk.predict import (
 from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.kl import mean as kl_mean
 from anonrisk.predict.zipf import Zipf, product
-from anonrisk.recode.optimal import optimal_groups
-from anonrisk.search.probabilistic import domain_size, max_singleton_share
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "errata.md"
 ROWS = {}

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import anonrisk
 from anonrisk import errors, reporting
-from anonrisk.planning import explore as planning_explore
+from anonrisk.planning.lattice import explore as planning_explore
 from anonrisk.reporting import text
 from anonrisk.reporting.explorer import plan_json
 

@@ -31,15 +31,15 @@ import anonrisk
 from anonrisk import Ledger, Manifest, Plan, Policy, Release, ReleaseVerdict, State, Verdict
 from anonrisk.cli import job, main
 from anonrisk.cli.pre_commit import check_each
-from anonrisk.dbt.model import python_model
 from anonrisk.engines import engine_for
 from anonrisk.engines.pandas import PandasEngine
 from anonrisk.errors import AnonRiskError
 from anonrisk.policy import judge, terms
 from anonrisk.policy.budgets import BUDGETS
 from anonrisk.policy.budgets.base import SensitiveBudget, Value
-from anonrisk.releases import release_parts
-from anonrisk.releases.seal import SigningKey
+from anonrisk.policy.dbt.model import python_model
+from anonrisk.pseudonyms.seal import SigningKey
+from anonrisk.releases.release import parts as release_parts
 
 PACKAGE = str(Path(anonrisk.__file__).parent)
 FAULTS = {
@@ -548,21 +548,21 @@ WRITTEN = {
         lambda _: POLICY.check(TABLE).to_json(),
         Verdict.from_json,
     ),
-    "releases.release_parts.VERSION": (release_file, Release.load),
-    "releases.release_verdict.SCHEMA_VERSION": (
+    "releases.release.parts.VERSION": (release_file, Release.load),
+    "releases.release.verdict.SCHEMA_VERSION": (
         lambda _: Release({"t": TABLE}, POLICY).check().to_json(),
         ReleaseVerdict.from_json,
     ),
-    "releases.manifest.VERSION": (lambda f: published(f).to_bytes(), Manifest.from_bytes),
+    "releases.ledger.manifest.VERSION": (lambda f: published(f).to_bytes(), Manifest.from_bytes),
     "planning.plan._VERSION": (
         lambda _: TABLE.anon.plan(["zip"], k=2).to_json(),
         Plan.from_json,
     ),
-    "releases.keyed_file.VERSION": (
+    "releases.state.keyed_file.VERSION": (
         lambda _: TABLE.anon.state("zip", key=KEY).to_bytes(),
         lambda data: State.from_bytes(data, key=KEY),
     ),
-    "releases.ledger.VERSION": (
+    "releases.ledger.ledger.VERSION": (
         lambda f: (published(f), f / "ledger.db")[1],
         lambda path: Ledger(path, key=KEY).entries(),
     ),

@@ -16,9 +16,9 @@ from tables import without_rows
 
 import anonrisk
 from anonrisk import ClassSizes, errors
-from anonrisk.counts import shapes
-from anonrisk.counts.shapes import Shape
-from anonrisk.search import lookalikes, minimal
+from anonrisk.measures import lookalikes, minimal
+from anonrisk.measures.counts import shapes
+from anonrisk.measures.counts.shapes import Shape
 
 PEOPLE = {
     "zip": ["1", "1", "2", "2", "3", "3", None, "1"],
@@ -427,8 +427,8 @@ def test_sets_share_jobs_on_spark(spark):
 def test_values_in_a_row_are_told_apart_whatever_they_hold_on_spark(spark):
     from itertools import product
 
-    from anonrisk.counts.question import Question
     from anonrisk.engines.spark.sets import SparkSets
+    from anonrisk.measures.counts.question import Question
 
     odd = ["", "-", ":", ";", "0", "0:", "1", "1:", "1:1", "2:1:", "-1;", "\u00e9", None]
     words = spark.createDataFrame(list(product(odd, odd, odd[:4])), "a string, b string, c string")
@@ -452,8 +452,8 @@ def test_values_in_a_row_are_told_apart_whatever_they_hold_on_spark(spark):
 @pytest.mark.slow
 @pytest.mark.spark("spark")
 def test_columns_look_the_same_by_their_classes_and_by_their_cells_on_spark(spark):
-    from anonrisk.counts.question import Question
     from anonrisk.engines.spark.sets import SparkSets
+    from anonrisk.measures.counts.question import Question
 
     rows = [
         ("a:1@b.c", 123456789, "-", 0.5),

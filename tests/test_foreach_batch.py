@@ -260,7 +260,7 @@ import hashlib, os, signal, sys
 from pyspark.sql import SparkSession
 import anonrisk
 from anonrisk.engines.spark import stream
-from anonrisk.releases.stream_state import StreamState
+from anonrisk.releases.state.stream import StreamState
 
 folder, step, call = sys.argv[1], sys.argv[2], int(sys.argv[3])
 secret = hashlib.sha256(b"anonrisk example, not a secret").digest()

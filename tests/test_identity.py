@@ -21,15 +21,15 @@ import pytest
 from keys import KEY, OTHER
 
 from anonrisk import errors
-from anonrisk.core.keys import Key
-from anonrisk.core.pseudonyms import Form
+from anonrisk.pseudonyms.keys import Key
+from anonrisk.pseudonyms.pseudonym import Form
 
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("cryptography")
 
 from kept import WHY, WORK, change, do_not_wait, opened
 
-from anonrisk.pseudonyms import IdentityProtector
+from anonrisk.identity import IdentityProtector
 
 LATE = dt.datetime(9999, 12, 31, 23, 59, tzinfo=dt.timezone(dt.timedelta(hours=-5)))
 SERVER = pytest.param("postgresql", marks=pytest.mark.nightly)
@@ -409,7 +409,7 @@ WRITER = """
 import sys
 sys.path[:0] = sys.argv[4:]
 from keys import KEY
-from anonrisk.pseudonyms import IdentityProtector
+from anonrisk.identity import IdentityProtector
 url, number, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 keeper = IdentityProtector(KEY, url)
 for i in range(count):

@@ -22,7 +22,8 @@ pytest.importorskip("cryptography")
 import sqlalchemy
 from kept import WHY, WORK, Clock, change, do_not_wait, grant, opened, rows_of
 
-from anonrisk.pseudonyms import IdentityProtector, retention
+from anonrisk.identity import IdentityProtector
+from anonrisk.pseudonyms import retention
 from anonrisk.pseudonyms.session import Doing
 
 SERVER = pytest.param("postgresql", marks=pytest.mark.nightly)

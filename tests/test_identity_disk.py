@@ -19,8 +19,9 @@ from keys import KEY, OTHER
 from released import append
 
 from anonrisk.errors import StoreError
-from anonrisk.pseudonyms import IdentityProtector, rotation
-from anonrisk.releases.ledger import Ledger
+from anonrisk.identity import IdentityProtector
+from anonrisk.pseudonyms import rotation
+from anonrisk.releases.ledger.ledger import Ledger
 
 ASKED = {"scope": "insurer", **WORK}
 PEOPLE = [f"person {i}" for i in range(8)]

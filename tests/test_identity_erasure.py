@@ -19,7 +19,7 @@ from anonrisk.errors import (
     UnknownPseudonymError,
     UnsupportedColumnError,
 )
-from anonrisk.pseudonyms import IdentityProtector
+from anonrisk.identity import IdentityProtector
 from anonrisk.pseudonyms.session import StoreSession
 
 ASKED = {"scope": "insurer", **WORK}

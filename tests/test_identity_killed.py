@@ -16,7 +16,7 @@ pytest.importorskip("cryptography", reason="needs the extra 'store'")
 from kept import WHY, WORK, opened, rows_of
 from keys import OTHER
 
-from anonrisk.pseudonyms import IdentityProtector
+from anonrisk.identity import IdentityProtector
 
 HERE = Path(__file__).parent
 KILLED = HERE / "killed_store.py"
@@ -79,7 +79,8 @@ from pathlib import Path
 from kept import WORK
 from keys import KEY, OTHER
 from anonrisk.errors import ArgumentError, WrongKeyError
-from anonrisk.pseudonyms import IdentityProtector, rotation
+from anonrisk.identity import IdentityProtector
+from anonrisk.pseudonyms import rotation
 rotation.PART = 3
 path, go = sys.argv[1], Path(sys.argv[2])
 keeper = IdentityProtector(KEY, path)
@@ -100,7 +101,7 @@ import sys
 from kept import WORK
 from keys import KEY
 from anonrisk.errors import WrongKeyError
-from anonrisk.pseudonyms import IdentityProtector
+from anonrisk.identity import IdentityProtector
 keeper = IdentityProtector(KEY, sys.argv[1])
 print("open", flush=True)
 for i in range(100_000):

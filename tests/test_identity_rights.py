@@ -20,8 +20,8 @@ pytest.importorskip("cryptography")
 
 from kept import WHY, WORK, Clock, do_not_wait, grant, opened
 
-from anonrisk.core import clock
-from anonrisk.pseudonyms import Event, IdentityProtector
+from anonrisk.identity import Event, IdentityProtector
+from anonrisk.pseudonyms import clock
 from anonrisk.pseudonyms.rights import ANY, DAY, Keeping, StoreSettings
 
 SERVER = pytest.param("postgresql", marks=pytest.mark.nightly)

@@ -14,8 +14,6 @@ pytest.importorskip("cryptography", reason="needs the extra 'store'")
 from kept import WHY, WORK, change, copy_of, do_not_wait, opened, rows_of
 from keys import KEY, OTHER
 
-from anonrisk.core.hash_chain import linked
-from anonrisk.core.keys import Key
 from anonrisk.errors import (
     ArgumentError,
     ErasedError,
@@ -24,7 +22,10 @@ from anonrisk.errors import (
     StoreError,
     WrongKeyError,
 )
-from anonrisk.pseudonyms import IdentityProtector, rotation
+from anonrisk.identity import IdentityProtector
+from anonrisk.pseudonyms import rotation
+from anonrisk.pseudonyms.hash_chain import linked
+from anonrisk.pseudonyms.keys import Key
 from anonrisk.pseudonyms.store import AUDIT
 
 THIRD = Key.from_bytes(hashlib.sha256(b"anonrisk third example, not a secret").digest())

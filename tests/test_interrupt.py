@@ -18,7 +18,7 @@ import pytest
 import anonrisk
 from anonrisk.core.interrupt import interruptible
 from anonrisk.errors import StoppedWarning
-from anonrisk.search.minimal import _Search
+from anonrisk.measures.minimal import _Search
 
 PEOPLE = pd.DataFrame(
     {
@@ -94,7 +94,7 @@ def marked(result, *words):
 
 @pytest.mark.slow
 def test_sets_found_so_far_are_minimal_and_no_decided_one_is_missing():
-    whole, left = partial_results(lambda: anonrisk.find_qids(PEOPLE, 0.3), "search/minimal.py")
+    whole, left = partial_results(lambda: anonrisk.find_qids(PEOPLE, 0.3), "measures/minimal.py")
     everything = {found.columns for found in whole.sets}
     for report in left:
         decided = f"stopped: {report.n_settled:,} of {report.n_sets:,} sets decided"
@@ -192,7 +192,7 @@ def test_the_best_plan_so_far_keeps_to_k_and_is_not_called_the_best():
     def asked():
         return anonrisk.plan(table, ["age", "zip"], k=3, max_suppression=0.1)
 
-    whole, left = partial_results(asked, "planning/full_domain.py")
+    whole, left = partial_results(asked, "planning/lattice/full_domain.py")
     assert whole.optimal
     for plan in left:
         assert marked(plan, "not proven best")["optimal"] is False
@@ -207,14 +207,14 @@ def test_a_plan_too_lossy_is_no_plan_so_far(monkeypatch):
     def interrupted_there(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("anonrisk.planning.full_domain._bounded", interrupted_there)
+    monkeypatch.setattr("anonrisk.planning.lattice.full_domain._bounded", interrupted_there)
     table = pd.DataFrame({"age": range(40)})
     with pytest.warns(StoppedWarning, match="not proven best"):
         assert anonrisk.plan(table, ["age"], k=3).partial
     with pytest.raises(KeyboardInterrupt), pytest.warns(StoppedWarning):
         anonrisk.plan(table, ["age"], k=3, max_loss=0.0)
     # Nobody says that there is no plan after looking at some.
-    monkeypatch.setattr("anonrisk.planning.full_domain._greedy", lambda lattice, _: None)
+    monkeypatch.setattr("anonrisk.planning.lattice.full_domain._greedy", lambda lattice, _: None)
     with pytest.raises(KeyboardInterrupt):
         anonrisk.plan(table, ["age"], k=3)
 
@@ -292,7 +292,7 @@ def test_the_command_line_prints_what_was_found_and_never_passes(command, monkey
 
 
 def test_the_command_line_writes_no_table_by_half_a_plan(command, monkeypatch, tmp_path):
-    monkeypatch.setattr("anonrisk.planning.full_domain._bounded", stop)
+    monkeypatch.setattr("anonrisk.planning.lattice.full_domain._bounded", stop)
     asked = ("plan", "t.csv", "--qids", "age", "sex", "--k", 2, "--apply", "out.csv")
     code, out, _ = command(*asked)
     assert code == 3

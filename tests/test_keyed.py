@@ -13,9 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keys import KEY
 
-from anonrisk.counts.keyed import KeyedTally
-from anonrisk.counts.question import Question
-from anonrisk.counts.sketch import ALL, SketchCounts, SketchTally, Smallest
 from anonrisk.engines import engine_for, limits
 from anonrisk.errors import (
     MissingUnitError,
@@ -24,6 +21,9 @@ from anonrisk.errors import (
     UnsupportedColumnError,
     UnsupportedFrameError,
 )
+from anonrisk.measures.counts.keyed import KeyedTally
+from anonrisk.measures.counts.question import Question
+from anonrisk.measures.counts.sketch import ALL, SketchCounts, SketchTally, Smallest
 
 NOON = dt.datetime(2024, 2, 29, 12, 0, 0, 123456)
 PARIS = dt.timezone(dt.timedelta(hours=1))

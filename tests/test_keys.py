@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from keys import KEY, SECRET
 
 from anonrisk import errors
-from anonrisk.core.pseudonyms import HEADER
-from anonrisk.core.weak_keys import least_different
 from anonrisk.keys import Key, KeyPart, SigningKey
+from anonrisk.pseudonyms.pseudonym import HEADER
+from anonrisk.pseudonyms.weak_keys import least_different
 
 T = pd.DataFrame({"who": ["Ann", "Bob"]})
 

@@ -224,7 +224,7 @@ def is_from(thing, module):
 
 MODULES = [
     *("predict.population", "predict.zipf"),
-    *(("dbt.model", "dbt.tests") if find_spec("sqlalchemy") else ()),
+    *(("policy.dbt.model", "policy.dbt.tests") if find_spec("sqlalchemy") else ()),
     *(
         one.name
         for one in pkgutil.iter_modules(anonrisk.__path__)

@@ -29,7 +29,7 @@ from anonrisk.errors import (
     StoreError,
     WrongKeyError,
 )
-from anonrisk.releases.ledger import Ledger
+from anonrisk.releases.ledger.ledger import Ledger
 
 sqlalchemy = pytest.importorskip("sqlalchemy")
 SERVER = pytest.param("postgresql", marks=pytest.mark.nightly)
@@ -481,7 +481,7 @@ sys.path.insert(0, sys.argv[1])
 from keys import KEY
 from released import append
 from anonrisk.errors import LedgerMovedError
-from anonrisk.releases.ledger import Ledger
+from anonrisk.releases.ledger.ledger import Ledger
 url, number, count = sys.argv[2], sys.argv[3], int(sys.argv[4])
 ledger = Ledger(url, key=KEY)
 for i in range(count):
@@ -552,7 +552,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from keys import KEY
 from anonrisk.errors import LedgerError
-from anonrisk.releases.ledger import Ledger
+from anonrisk.releases.ledger.ledger import Ledger
 try:
     Ledger(sys.argv[2], key=KEY, new=True)
     print("made")

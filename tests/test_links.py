@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonrisk import errors
-from anonrisk.counts import bounds
-from anonrisk.releases.link import Link
-from anonrisk.releases.linked_sizes import LinkedSizes, MatchedTable
-from anonrisk.releases.links import linked
+from anonrisk.measures.counts import bounds
+from anonrisk.releases.links.link import Link
+from anonrisk.releases.links.links import linked
+from anonrisk.releases.links.sizes import LinkedSizes, MatchedTable
 
 PATIENTS = {"id": [1, 2, 3, 4, 5], "zip": ["a", "a", "b", "b", None]}
 VISITS = {"id": [1, 1, 2, 3, 4, 9], "day": [1, 2, 1, 2, 2, 1]}

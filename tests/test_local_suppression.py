@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from anonrisk.engines.numpy.table import Codes
 from anonrisk.errors import ArgumentError
-from anonrisk.planning import local_suppression
-from anonrisk.planning.local_suppression import choose_cells, sets_by_cost
+from anonrisk.planning.suppress import local_suppression
+from anonrisk.planning.suppress.local_suppression import choose_cells, sets_by_cost
 
 
 def match(one, other):

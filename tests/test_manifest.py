@@ -27,13 +27,13 @@ from anonrisk.errors import (
     UnwritableTableError,
     WrongKeyError,
 )
-from anonrisk.releases import published_files as files_module
-from anonrisk.releases import seal as seal_module
-from anonrisk.releases.ledger import Ledger
-from anonrisk.releases.manifest import Manifest
-from anonrisk.releases.published_files import PublishedFile, published_files
-from anonrisk.releases.published_table import PublishedTable
-from anonrisk.releases.seal import PublicKey, Seal, SigningKey
+from anonrisk.pseudonyms import seal as seal_module
+from anonrisk.pseudonyms.seal import PublicKey, Seal, SigningKey
+from anonrisk.releases.ledger.ledger import Ledger
+from anonrisk.releases.ledger.manifest import Manifest
+from anonrisk.releases.release import published_files as files_module
+from anonrisk.releases.release.published_files import PublishedFile, published_files
+from anonrisk.releases.release.published_table import PublishedTable
 
 WAIVER = {
     "budget": "k",

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonrisk import errors
-from anonrisk.counts.question import Against, Question, Score, Sensitive
 from anonrisk.engines.numpy import count, match, population, profile, tally
 from anonrisk.engines.numpy.sets import CodedSets
 from anonrisk.engines.numpy.table import Codes
+from anonrisk.measures.counts.question import Against, Question, Score, Sensitive
 
 
 class Lists:

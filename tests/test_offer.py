@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from anonrisk import Plan, errors
 from anonrisk.engines.numpy.tally import tally
 from anonrisk.engines.pandas.table import PandasTable
-from anonrisk.planning.offer import offer
+from anonrisk.measures.recode.labels import extent, of_others, of_rest, rest
+from anonrisk.planning.lattice.offer import offer
 from anonrisk.recode import Bins, DatePart, Keep, MergeRare, Prefix, Star, from_dict
-from anonrisk.recode.labels import extent, of_others, of_rest, rest
 
 WORDS = ["nurse", "clerk", "Other", "farmer", "other ", "smith", "", "all others", "x" * 300]
 

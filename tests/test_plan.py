@@ -21,9 +21,10 @@ import anonrisk
 from anonrisk import Plan, datasets, errors
 from anonrisk.engines.numpy.tally import tally
 from anonrisk.engines.pandas.table import PandasTable
-from anonrisk.planning import budget, full_domain
-from anonrisk.planning.lattice import Lattice
-from anonrisk.planning.offer import offer
+from anonrisk.planning import budget
+from anonrisk.planning.lattice import full_domain
+from anonrisk.planning.lattice.lattice import Lattice
+from anonrisk.planning.lattice.offer import offer
 from anonrisk.recode import Bins, DatePart, Keep, MergeRare, Prefix, Star, ZipArea
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
@@ -376,7 +377,7 @@ def every_recoding():
         "zip": Prefix(3),
         "sex": Keep(),
         "born": DatePart("decade"),
-        "illness": anonrisk.recode.Level.of(hierarchy, 1),
+        "illness": anonrisk.measures.recode.Level.of(hierarchy, 1),
     }
     return table, Plan(recodings, k=2, max_suppression=1, columns=tuple(table.columns))
 
@@ -384,7 +385,7 @@ def every_recoding():
 PARTS = [
     {"zip": Prefix(3, width=5), "born": DatePart("quarter"), "age": Star()},
     {"zip": ZipArea(("100", "101")), "born": DatePart("half")},
-    {"born": DatePart("month"), "age": anonrisk.recode.TopBottom(20, 90)},
+    {"born": DatePart("month"), "age": anonrisk.measures.recode.TopBottom(20, 90)},
     {"born": DatePart("year", earliest=1960)},
     {"born": DatePart("day"), "zip": MergeRare(("101*",), "el'se", prefix=3)},
     {"born": DatePart("week"), "zip": MergeRare(("1001", "1002")), "sex": MergeRare(())},

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anonrisk import errors
-from anonrisk.planning.offer import CUTS
+from anonrisk.planning.lattice.offer import CUTS
 from anonrisk.recode import Bins
 
 

@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from planned import QIDS, people
 
 from anonrisk import Plan, errors
-from anonrisk.counts.tally import Domain
 from anonrisk.hierarchy import Hierarchy
-from anonrisk.planning.class_rules import ClassRule
+from anonrisk.measures.counts.tally import Domain
+from anonrisk.measures.recode.dates import PARTS
+from anonrisk.measures.recode.nesting import is_within
 from anonrisk.planning.goal import SensitiveGoal
+from anonrisk.planning.suppress.class_rules import ClassRule
 from anonrisk.recode import (
     Bins,
     DatePart,
@@ -30,8 +32,6 @@ from anonrisk.recode import (
     TopBottom,
     ZipArea,
 )
-from anonrisk.recode.dates import PARTS
-from anonrisk.recode.nesting import is_within
 
 TREE = {"any": {"1": {"10": ["101", "102"], "11": ["111"]}, "2": {"20": ["201", "202"]}}}
 LEVELS = [Level.of(Hierarchy.of(TREE), level) for level in range(4)]

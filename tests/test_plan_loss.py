@@ -16,10 +16,10 @@ import anonrisk
 from anonrisk import Plan, errors
 from anonrisk.engines.numpy.tally import tally
 from anonrisk.engines.pandas.table import PandasTable
-from anonrisk.planning import full_domain
-from anonrisk.planning.lattice import Lattice
+from anonrisk.planning.lattice import full_domain
+from anonrisk.planning.lattice.lattice import Lattice
+from anonrisk.planning.lattice.offer import offer
 from anonrisk.planning.losses.choose import loss_of
-from anonrisk.planning.offer import offer
 from anonrisk.recode import Bins, Keep, Prefix, Star
 
 QID = ["age", "zip"]

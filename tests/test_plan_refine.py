@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from planned import people
 
 from anonrisk import Plan, errors
-from anonrisk.planning import multidimensional
+from anonrisk.planning.regions import multidimensional
 from anonrisk.recode import Keep, Prefix, Star
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}

@@ -18,11 +18,11 @@ from oracle_regions import Ruler, Tree, by_the_book
 from planned import QIDS, people
 
 from anonrisk import Plan, errors
-from anonrisk.counts.tally import Domain
+from anonrisk.measures.counts.tally import Domain
+from anonrisk.measures.recode.edges import fine_dates, fine_edges
+from anonrisk.measures.recode.labels import extent, of_days
+from anonrisk.measures.recode.regions import NumberRanges, Regions
 from anonrisk.recode import Bins, Keep, Star
-from anonrisk.recode.edges import fine_dates, fine_edges
-from anonrisk.recode.labels import extent, of_days
-from anonrisk.recode.regions import NumberRanges, Regions
 
 TREE = {"any": {"cold": ["cough", "flu"], "heart": ["angina", "stroke"], "other": ["gout"]}}
 PATHS = {leaf: ("any", node, leaf) for node, below in TREE["any"].items() for leaf in below}
@@ -259,7 +259,7 @@ def test_goals_on_every_engine(frame):
 @pytest.mark.nightly
 @pytest.mark.spark("spark")
 def test_too_many_combinations_are_put_together_before_they_are_cut(spark, monkeypatch):
-    from anonrisk.counts import bounds
+    from anonrisk.measures.counts import bounds
 
     random = np.random.default_rng(4)
     days = [dt.date(1950, 1, 1) + dt.timedelta(int(d)) for d in random.integers(0, 9_000, 400)]

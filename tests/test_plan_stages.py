@@ -15,11 +15,11 @@ from planned import people
 from staged import StagedEngine
 
 from anonrisk import errors
-from anonrisk.counts import bounds
-from anonrisk.counts.change import RecodeByRegion
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.change import RecodeByRegion
 from anonrisk.planning.goal import SensitiveGoal
 from anonrisk.planning.losses.choose import ENTROPY
-from anonrisk.planning.region_large import MAX_JOBS, WHY_IN_STAGES, divide_in_stages, margins_of
+from anonrisk.planning.regions.large import MAX_JOBS, WHY_IN_STAGES, divide_in_stages, margins_of
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
 NAMES = ("age", "zip", "sex", "born")

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from planned import QIDS, people
 
 from anonrisk import Plan, errors
+from anonrisk.measures.recode.regions import NumberRanges, Regions
 from anonrisk.planning import plan_steps
 from anonrisk.recode import Prefix
-from anonrisk.recode.regions import NumberRanges, Regions
 
 METHODS = ["full-domain", "multidimensional"]
 

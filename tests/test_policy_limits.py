@@ -12,7 +12,7 @@ from anonrisk import Policy
 from anonrisk.cli import main
 from anonrisk.errors import PolicyError, ReleaseBlocked
 from anonrisk.policy.budgets import BUDGETS
-from anonrisk.releases.release import Release
+from anonrisk.releases.release.release import Release
 
 UNIQUE = {"zip": list("abcdef"), "ill": list("xyzuvw")}
 WARN = {"severity": "warn"}

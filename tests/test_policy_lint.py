@@ -211,8 +211,8 @@ def test_exit_codes(tmp_path, monkeypatch, capsys):
 
 def test_the_manifest_of_the_last_release(tmp_path, monkeypatch, capsys):
     from anonrisk.keys import Key
-    from anonrisk.releases.ledger import Ledger
-    from anonrisk.releases.release import Release
+    from anonrisk.releases.ledger.ledger import Ledger
+    from anonrisk.releases.release.release import Release
 
     monkeypatch.chdir(tmp_path)
     policy = Policy(quasi="zip", k=5, differencing={"k": 5, "net": True})

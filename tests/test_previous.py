@@ -11,8 +11,8 @@ from planned import QIDS, people
 
 from anonrisk import Plan, Policy, errors
 from anonrisk.hierarchy import Hierarchy
+from anonrisk.measures.recode.nesting import is_within
 from anonrisk.recode import Bins, DatePart, Keep, Level, MergeRare, Prefix, Star
-from anonrisk.recode.nesting import is_within
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
 

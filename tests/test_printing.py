@@ -25,28 +25,28 @@ import anonrisk
 from anonrisk import AnonRiskError, Policy, predict, testing
 from anonrisk.accessor import FUNCTIONS
 from anonrisk.core import render
-from anonrisk.core.keys import Key
 from anonrisk.core.results import Interval
-from anonrisk.counts.class_profiles import ValueCounts
-from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.engines.held import ROLES_KEY, HeldTable
 from anonrisk.identity import Erasure, Expiry, IdentityProtector, Rotation, collision_chance
+from anonrisk.measures.counts.class_profiles import ValueCounts
+from anonrisk.measures.counts.class_sizes import ClassCounts
 from anonrisk.planning.goal import PlannedBudget
 from anonrisk.policy.against import UniqueChange, check_against
 from anonrisk.predict.population import Pitman, Sample, bounds, good_toulmin
 from anonrisk.predict.zipf import Zipf
 from anonrisk.priors import Repository
+from anonrisk.pseudonyms.keys import Key
+from anonrisk.pseudonyms.seal import SigningKey
 from anonrisk.recode import Prefix
-from anonrisk.releases.approvals import Approval
-from anonrisk.releases.ledger import Chain, Ledger
-from anonrisk.releases.link import Link
-from anonrisk.releases.links import linked
-from anonrisk.releases.manifest import Manifest
-from anonrisk.releases.published_files import PublishedFile
-from anonrisk.releases.published_table import PublishedTable
-from anonrisk.releases.release import Release
-from anonrisk.releases.seal import SigningKey
-from anonrisk.releases.waivers import Waiver
+from anonrisk.releases.ledger.ledger import Chain, Ledger
+from anonrisk.releases.ledger.manifest import Manifest
+from anonrisk.releases.links.link import Link
+from anonrisk.releases.links.links import linked
+from anonrisk.releases.release.approvals import Approval
+from anonrisk.releases.release.published_files import PublishedFile
+from anonrisk.releases.release.published_table import PublishedTable
+from anonrisk.releases.release.release import Release
+from anonrisk.releases.release.waivers import Waiver
 
 NAMES = ("zip", "year of birth", "sex", "illness", "who", "when")
 LONG = (

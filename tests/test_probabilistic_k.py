@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import anonrisk
 from anonrisk import errors
-from anonrisk.search import probabilistic as p
+from anonrisk.measures import probabilistic as p
 
 
 def binomial_below(k, n, share):

@@ -16,9 +16,9 @@ from keys import KEY, OTHER_SECRET, SECRET
 from tables import columns_of, to_rows
 
 from anonrisk import errors
-from anonrisk.core import pseudonyms
-from anonrisk.core.keys import Key
 from anonrisk.identity import IdentityProtector, collision_chance
+from anonrisk.pseudonyms import pseudonym as pseudonyms
+from anonrisk.pseudonyms.keys import Key
 
 
 def by_hand(value, scope=b"", period=b"", secret=SECRET):
@@ -338,7 +338,7 @@ spark = b.getOrCreate()
 import hashlib
 import anonrisk
 from anonrisk.core import pseudonyms
-from anonrisk.core.keys import Key
+from anonrisk.pseudonyms.keys import Key
 from anonrisk.identity import IdentityProtector, collision_chance
 secret = hashlib.sha256(b"anonrisk example, not a secret").digest()
 rows = [("Ann", dt.datetime(2026, 1, 1)), ("Bob", dt.datetime(2026, 2, 1))]
@@ -420,8 +420,8 @@ def test_executors_need_nothing_of_ours(spark):
 
     from pyspark import cloudpickle
 
-    from anonrisk.core.pseudonyms import Form, Pseudonymisation
     from anonrisk.engines.spark.pseudonym import _function
+    from anonrisk.pseudonyms.pseudonym import Form, Pseudonymisation
 
     sent = cloudpickle.dumps(
         _function(Pseudonymisation("who", KEY, Form.of("hex", None), "insurer"))

@@ -23,8 +23,9 @@ from anonrisk.errors import (
     PolicyError,
     UnreadableTableError,
 )
-from anonrisk.releases import release_check, release_parts
-from anonrisk.releases.table_files import TableFiles
+from anonrisk.releases.release import check as release_check
+from anonrisk.releases.release import parts as release_parts
+from anonrisk.releases.release.table_files import TableFiles
 
 pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
 
@@ -238,7 +239,7 @@ def test_whoever_publishes_meanwhile_makes_publishing_fail(ledger, monkeypatch):
         release(name="quicker").publish(ledger, by="somebody else")
         return made
 
-    monkeypatch.setattr("anonrisk.releases.release.check", slowly)
+    monkeypatch.setattr("anonrisk.releases.release.release.check", slowly)
     with pytest.raises(LedgerMovedError, match="check it again"):
         release(name="slower").publish(ledger, by="me")
     assert [entry.release for entry in ledger.entries()] == ["quicker"]

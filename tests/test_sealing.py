@@ -9,8 +9,8 @@ import hmac
 
 import pytest
 
-from anonrisk.core.keys import Key
 from anonrisk.errors import ArgumentError, MissingLibraryError, StoreError
+from anonrisk.pseudonyms.keys import Key
 from anonrisk.pseudonyms.sealing import Opened, Sealer
 
 aead = pytest.importorskip("cryptography.hazmat.primitives.ciphers.aead", reason="extra 'store'")

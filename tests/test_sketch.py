@@ -10,13 +10,13 @@ import pytest
 from keys import KEY, OTHER
 
 import anonrisk
-from anonrisk.core.keys import Key
 from anonrisk.core.results import Estimated
-from anonrisk.counts.question import Question
-from anonrisk.counts.sketch import ALL, MOST, SketchCounts, SketchTally, Smallest
 from anonrisk.errors import ArgumentError, EmptyTableError, StateError, WrongKeyError
+from anonrisk.measures.counts.question import Question
+from anonrisk.measures.counts.sketch import ALL, MOST, SketchCounts, SketchTally, Smallest
 from anonrisk.measures.sketch import total
-from anonrisk.releases.sketch import Sketch
+from anonrisk.pseudonyms.keys import Key
+from anonrisk.releases.state.sketch import Sketch
 
 CELLS = {"zip": ["10", "10", "11", "12", "12", "12", None], "age": [7, 7, 7, 8, 8, 9, 9]}
 

@@ -421,9 +421,9 @@ def test_no_number_of_classes_is_refused(plain):
 @pytest.mark.parametrize("missing", ["value", "drop"])
 def test_every_class_is_scored_as_the_definitions_say(spark, unit, missing):
     """Not only the worst: the scores of all classes of a random table."""
-    from anonrisk.counts.question import Question, Score, Sensitive
     from anonrisk.engines.pushed.score import class_values, scored_classes
     from anonrisk.engines.spark.rows import SparkTable, frame_of
+    from anonrisk.measures.counts.question import Question, Score, Sensitive
 
     random = Random(1)
     cells = {
@@ -468,13 +468,13 @@ def test_every_class_is_scored_as_the_definitions_say(spark, unit, missing):
 
 
 def test_profiles_are_bounded(people, monkeypatch):
-    monkeypatch.setattr("anonrisk.counts.bounds.MAX_PROFILES", 1)
+    monkeypatch.setattr("anonrisk.measures.counts.bounds.MAX_PROFILES", 1)
     with pytest.raises(errors.TooManyProfilesError, match="more than 1 kinds of class"):
         people.anon.profiles("zip", "who")
 
 
 def test_too_many_ordered_values_are_refused(people, monkeypatch):
-    monkeypatch.setattr("anonrisk.counts.bounds.MAX_ORDERED", 1)
+    monkeypatch.setattr("anonrisk.measures.counts.bounds.MAX_ORDERED", 1)
     with pytest.raises(errors.TooManyValuesError, match="more than 1 different values; bin"):
         people.anon.tcloseness("zip", "who", "ordered")
 

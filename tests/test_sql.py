@@ -286,9 +286,9 @@ def test_fields_of_structs_are_published_too(connection):
 
 
 def test_what_a_database_is_not_asked_for_is_refused_by_its_verb_and_kind(connection):
-    from anonrisk.counts.change import CountUnseen, Recode
-    from anonrisk.counts.question import Question
     from anonrisk.engines import engine_for
+    from anonrisk.measures.counts.change import CountUnseen, Recode
+    from anonrisk.measures.counts.question import Question
 
     table, question = table_of(connection), Question((("q",),))
     engine = engine_for(table)

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import anonrisk
-from anonrisk.counts import bounds
-from anonrisk.counts.question import ClassesOfSets, ClassesWithValues
 from anonrisk.engines import engine_for
 from anonrisk.errors import TooManyClassesError, UnsupportedColumnError
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.question import ClassesOfSets, ClassesWithValues
 
 sa = pytest.importorskip("sqlalchemy")
 databases = pytest.importorskip("databases")

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import anonrisk
-from anonrisk.counts.question import IfIndependent, Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError, UnsupportedColumnError, UnsupportedFrameError
+from anonrisk.measures.counts.question import IfIndependent, Question
 
 sa = pytest.importorskip("sqlalchemy")
 databases = pytest.importorskip("databases")

@@ -86,8 +86,8 @@ def test_days_that_are_text_become_months_in_a_database_too(place):
 
 @pytest.mark.slow
 def test_columns_look_the_same_as_on_pandas(place):
-    from anonrisk.counts.question import ManySets, Question
     from anonrisk.engines import engine_for
+    from anonrisk.measures.counts.question import ManySets, Question
 
     cells = random_cells(9, 60)
     cells["text"] = [str(x) for x in ([1, "1.50", "-3", "1e5", ".5", "x", "2020-01-01"] * 9)[:60]]

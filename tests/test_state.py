@@ -18,9 +18,6 @@ from tables import rows_of, without_rows
 
 import anonrisk
 from anonrisk import State
-from anonrisk.core.keys import Key
-from anonrisk.counts.keyed import KeyedTally, KeyedValues
-from anonrisk.counts.question import Question
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
@@ -33,6 +30,9 @@ from anonrisk.errors import (
     UnsupportedColumnError,
     WrongKeyError,
 )
+from anonrisk.measures.counts.keyed import KeyedTally, KeyedValues
+from anonrisk.measures.counts.question import Question
+from anonrisk.pseudonyms.keys import Key
 
 QID = ["zip", "age"]
 CELLS = {

@@ -14,7 +14,6 @@ import pytest
 from keys import KEY, SECRET
 
 from anonrisk import Policy, Release, Sketch, State
-from anonrisk.core.keys import Key
 from anonrisk.errors import (
     AnonRiskError,
     MissingLibraryError,
@@ -22,8 +21,9 @@ from anonrisk.errors import (
     UnwritableTableError,
     WrongKeyError,
 )
-from anonrisk.releases.manifest import Manifest
-from anonrisk.releases.state_file import STATE_FILE
+from anonrisk.pseudonyms.keys import Key
+from anonrisk.releases.ledger.manifest import Manifest
+from anonrisk.releases.state.file import STATE_FILE
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -216,8 +216,8 @@ def test_without_pyarrow_the_extra_is_named(monkeypatch):
 KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
-from anonrisk.releases.manifest import Manifest
-from anonrisk.releases.state_file import STATE_FILE
+from anonrisk.releases.ledger.manifest import Manifest
+from anonrisk.releases.state.file import STATE_FILE
 
 path, old, new = Path(sys.argv[1]), b"old" * int(sys.argv[2]), b"new" * int(sys.argv[2])
 

@@ -8,7 +8,7 @@ from keys import KEY, OTHER
 
 from anonrisk import Policy, State
 from anonrisk.errors import StateError, WrongKeyError
-from anonrisk.releases.stream_state import StreamState
+from anonrisk.releases.state.stream import StreamState
 
 POLICY = Policy(quasi="zip", k=2)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from steps import CELLS, cells_of, refused
 
 from anonrisk import errors
-from anonrisk.counts import bounds
+from anonrisk.measures.counts import bounds
 
 
 def test_suppress_records_and_cells(frame):

@@ -20,8 +20,6 @@ from raw_store import Database, cipher_of, pseudonym_of, sized, subkey
 from released import manifest_of
 
 from anonrisk import Manifest
-from anonrisk.core import clock
-from anonrisk.core.pseudonyms import Form, Pseudonymisation
 from anonrisk.errors import (
     AnonRiskError,
     ErasedError,
@@ -32,7 +30,9 @@ from anonrisk.errors import (
     WrongKeyError,
 )
 from anonrisk.keys import Key
-from anonrisk.releases.approvals import Approval, counted
+from anonrisk.pseudonyms import clock
+from anonrisk.pseudonyms.pseudonym import Form, Pseudonymisation
+from anonrisk.releases.release.approvals import Approval, counted
 
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("cryptography")

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from keys import KEY
 
 from anonrisk import Policy
-from anonrisk.counts.question import Question
-from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import engine_for
-from anonrisk.releases.sketch import Sketch
-from anonrisk.releases.union import check_union
+from anonrisk.measures.counts.question import Question
+from anonrisk.measures.counts.sketch import SketchTally
+from anonrisk.releases.state.sketch import Sketch
+from anonrisk.releases.state.union import check_union
 
 ROWS = st.lists(st.tuples(*[st.sampled_from("ab")] * 3, st.integers(0, 4)), min_size=1, max_size=20)
 BUDGETS = {

@@ -20,7 +20,7 @@ from tables import without_rows
 import anonrisk
 from anonrisk import Policy, Verdict, datasets, errors
 from anonrisk.api.class_sizes import ClassSizes
-from anonrisk.counts.question import ByGroup, MarkedRows, Question, SumsOfWeights
+from anonrisk.measures.counts.question import ByGroup, MarkedRows, Question, SumsOfWeights
 from anonrisk.policy import judge
 from anonrisk.policy.budgets import BUDGETS
 from anonrisk.policy.budgets.base import within

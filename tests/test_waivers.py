@@ -16,7 +16,7 @@ from anonrisk.cli import junit, markdown, sarif
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy.finding import Finding, unknown
-from anonrisk.releases.waivers import KEYS, Waiver, refuse_expired, refuse_wrong, waive
+from anonrisk.releases.release.waivers import KEYS, Waiver, refuse_expired, refuse_wrong, waive
 from anonrisk.reporting.limits import limit_row
 
 WAIVER = {

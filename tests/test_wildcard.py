@@ -16,10 +16,10 @@ from tables import rows_of, to_rows, without_rows
 
 import anonrisk
 from anonrisk import Policy, errors
-from anonrisk.counts import bounds
 from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.numpy.wildcard import matched_sizes
 from anonrisk.engines.refused import WILDCARD
+from anonrisk.measures.counts import bounds
 
 NAN = float("nan")
 # The example of `freqCalc` in sdcMicro: francdat with cells made missing, and fk as its page shows.

@@ -10,18 +10,24 @@ from anonrisk.core.columns import require
 from anonrisk.core.literals import OnUnseen
 from anonrisk.core.protocols import ChecksTables
 from anonrisk.core.render import percent
-from anonrisk.counts.change import CountUnseen, LargeClasses, LeaveOut, Recode, RecodeByRegion
-from anonrisk.counts.question import Question
 from anonrisk.engines import engine_for
 from anonrisk.engines.refusals import check_unseen
 from anonrisk.errors import ArgumentError, EngineError, PlanError, UnseenValuesError, raise_alone
-from anonrisk.planning.left_out import publishable
+from anonrisk.measures.counts.change import (
+    CountUnseen,
+    LargeClasses,
+    LeaveOut,
+    Recode,
+    RecodeByRegion,
+)
+from anonrisk.measures.counts.question import Question
 from anonrisk.planning.plan import Plan
+from anonrisk.planning.suppress.left_out import publishable
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import FrameT
-    from anonrisk.counts.schema import Schema
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.schema import Schema
 
 
 @in_one_state

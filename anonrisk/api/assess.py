@@ -12,8 +12,8 @@ from anonrisk.api.sensitive import question_about, refuse_closeness, with_distan
 from anonrisk.core.arguments import one_of, positive
 from anonrisk.core.protocols import AssessesTables
 from anonrisk.core.results import Closeness
-from anonrisk.counts.question import Score
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.counts.question import Score
 from anonrisk.measures.scores import FORMULAS, MEASURES
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Names
     from anonrisk.core.literals import Distance, Missing, MissingOrWildcard
-    from anonrisk.counts.question import Question, Sensitive
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.question import Question, Sensitive
 
     Values = dict[tuple[str, Any], Any]
 

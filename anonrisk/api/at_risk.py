@@ -8,9 +8,9 @@ from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.api.sensitive import diversity_score, question_about, refuse_closeness, with_distance
 from anonrisk.core.arguments import not_negative, positive, whole_number
-from anonrisk.counts.change import BreakingClasses
-from anonrisk.counts.question import Score
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.counts.change import BreakingClasses
+from anonrisk.measures.counts.question import Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,8 +11,8 @@ from anonrisk.api.question import count_groups, question_of
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import not_negative
 from anonrisk.core.results import Document, plain
-from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.measures.box_plot import Box, box
+from anonrisk.measures.counts.class_sizes import ClassCounts
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.measures import entropy as _entropy
 from anonrisk.measures import risk as _risk
+from anonrisk.measures.counts.class_sizes import ClassCounts
 
 if TYPE_CHECKING:
     from anonrisk.core.literals import Draw, Method, Model
@@ -22,7 +22,7 @@ class ClassSizes(ClassCounts):
     """How many classes there are of each size, and what follows from that alone.
 
     Made from a table by `anonrisk.classes`; or from a histogram, as below. Parameters and
-    attributes are those of `anonrisk.counts.class_sizes.ClassCounts`.
+    attributes are those of `anonrisk.measures.counts.class_sizes.ClassCounts`.
 
     Examples
     --------

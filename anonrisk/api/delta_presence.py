@@ -10,7 +10,7 @@ from anonrisk.api.risk import matched_of
 if TYPE_CHECKING:
     from anonrisk.core.columns import Names
     from anonrisk.core.literals import Missing
-    from anonrisk.counts.matched import Presence
+    from anonrisk.measures.counts.matched import Presence
 
 
 @in_one_state

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.api.suda import counter_of
-from anonrisk.search.explain_risk import Change, RiskExplanation
+from anonrisk.measures.explain_risk import Change, RiskExplanation
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names

@@ -10,21 +10,21 @@ from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
 from anonrisk.core.interrupt import interruptible
 from anonrisk.core.progress import shown, tell
-from anonrisk.counts.counter import DECIDED, number_of_sets
-from anonrisk.counts.question import ManySets, Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
-from anonrisk.search import lookalikes
-from anonrisk.search.minimal import search
-from anonrisk.search.probabilistic import domain_size, share_between
-from anonrisk.search.qid_report import FoundQid, LookAlike, QidReport, SearchPlan
+from anonrisk.measures import lookalikes
+from anonrisk.measures.counts.counter import DECIDED, number_of_sets
+from anonrisk.measures.counts.question import ManySets, Question
+from anonrisk.measures.minimal import search
+from anonrisk.measures.probabilistic import domain_size, share_between
+from anonrisk.measures.qid_report import FoundQid, LookAlike, QidReport, SearchPlan
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names, Qid
     from anonrisk.core.literals import Missing
-    from anonrisk.counts.counter import Counter
     from anonrisk.engines.base import Engine
-    from anonrisk.search.minimal import MinimalSets
+    from anonrisk.measures.counts.counter import Counter
+    from anonrisk.measures.minimal import MinimalSets
 
 
 @overload
@@ -119,8 +119,8 @@ def find_qids(
     Notes
     -----
     Sets are searched by size. One is left out uncounted only where it is proven that it is not
-    minimal or cannot exceed the share; `anonrisk.search.minimal` states the proofs. Distinction is
-    classes over records, separation the share of pairs that are told apart. The share by domain
+    minimal or cannot exceed the share; the proofs are in `anonrisk.measures.minimal`. Distinction
+    is classes over records, separation the share of pairs that are told apart. The share by domain
     (`domain_share`) is Q1 of Lodha & Thomas, the largest share of singletons to expect where no
     more values are possible than the table shows: information about the domain, no bound on what
     was measured, and never used to leave out a set.

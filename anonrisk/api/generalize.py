@@ -11,11 +11,11 @@ from anonrisk.api.asking import in_one_state
 from anonrisk.core.arguments import finite, whole_number
 from anonrisk.core.columns import as_names, require
 from anonrisk.core.hierarchy import Hierarchy
-from anonrisk.counts.change import Recode
-from anonrisk.counts.question import QuantileBins
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError
-from anonrisk.recode import Bins, DatePart, Level, Prefix, Recoding, TopBottom
+from anonrisk.measures.counts.change import Recode
+from anonrisk.measures.counts.question import QuantileBins
+from anonrisk.measures.recode import Bins, DatePart, Level, Prefix, Recoding, TopBottom
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,7 @@ def generalize(
     anonrisk.plan : finds how coarse each column must become
     anonrisk.microaggregate : means of groups instead of bins
     anonrisk.suppress : leaves out what stays rare
-    anonrisk.recode.Bins : one of the recodings
+    anonrisk.measures.recode.Bins : one of the recodings
 
     Examples
     --------

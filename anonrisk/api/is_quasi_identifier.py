@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.probabilistic_k import measured_domain, population_of
-from anonrisk.search.probabilistic import share_between
-from anonrisk.search.probabilistic_k import QidAnswer
+from anonrisk.measures.probabilistic import share_between
+from anonrisk.measures.probabilistic_k import QidAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

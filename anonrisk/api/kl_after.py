@@ -12,9 +12,9 @@ from anonrisk.api.question import question_of
 from anonrisk.core import render
 from anonrisk.core.columns import require
 from anonrisk.core.results import Document
-from anonrisk.counts.change import Recode
 from anonrisk.errors import ArgumentError
-from anonrisk.recode import Recoding
+from anonrisk.measures.counts.change import Recode
+from anonrisk.measures.recode import Recoding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Names, Qid
     from anonrisk.core.literals import Missing
-    from anonrisk.counts.question import Question
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.question import Question
 
     # Widths of intervals, and recodings.
     _Way: TypeAlias = tuple[dict[Any, float], dict[Any, Recoding]]

@@ -118,7 +118,7 @@ def linkability(
       linked by chance       1.0   33.3%
     """
     from anonrisk.core.periods import microseconds
-    from anonrisk.counts.traces import LinkQuestion
+    from anonrisk.measures.counts.traces import LinkQuestion
     from anonrisk.predict.linkability import Linkability
 
     check_missing(missing)
@@ -154,7 +154,7 @@ def linkability(
 
 def _moment(at: Any) -> tuple[int | None, bool]:
     """Read a moment as a whole number, and tell whether it is one of the calendar."""
-    from anonrisk.core.pseudonyms import instant
+    from anonrisk.pseudonyms.pseudonym import instant
 
     if at is None:
         return None, False

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Qid
-    from anonrisk.counts.schema import Schema
+    from anonrisk.measures.counts.schema import Schema
 
 # Losses that look at columns one by one, so that each can be worth more than another.
 _BY_COLUMN = (*get_args(ColumnLoss), "private")

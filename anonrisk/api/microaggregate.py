@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import columns_to_change
 from anonrisk.core.arguments import whole_number
-from anonrisk.counts.change import GroupMeans
+from anonrisk.measures.counts.change import GroupMeans
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import FrameT, Names
@@ -40,7 +40,7 @@ def microaggregate(frame: FrameT, columns: Names, k: int = 5) -> FrameT:
     --------
     anonrisk.generalize : bins and prefixes instead of means
     anonrisk.perturb : noise instead of means
-    anonrisk.recode.quantile_map : medians of groups, by hand
+    anonrisk.measures.recode.quantile_map : medians of groups, by hand
 
     Notes
     -----

@@ -8,8 +8,8 @@ from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import columns_to_change
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import as_names, require
-from anonrisk.counts.change import Shuffle
 from anonrisk.errors import RoleConflictError
+from anonrisk.measures.counts.change import Shuffle
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import FrameT, Names, Qid

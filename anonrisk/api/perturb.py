@@ -8,7 +8,7 @@ from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import columns_to_change
 from anonrisk.core.arguments import one_of, positive, whole_number
 from anonrisk.core.literals import Law
-from anonrisk.counts.change import Noise
+from anonrisk.measures.counts.change import Noise
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import FrameT, Names

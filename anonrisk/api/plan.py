@@ -26,22 +26,22 @@ from anonrisk.core.literals import PlanMethod, Split
 from anonrisk.core.progress import shown, tell
 from anonrisk.core.protocols import StatesGoals
 from anonrisk.core.render import count_of
-from anonrisk.counts.question import ClassesWithValues, Score
 from anonrisk.engines import engine_for
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError, TooManyClassesError, WeightError
+from anonrisk.measures.counts.question import ClassesWithValues, Score
+from anonrisk.measures.recode import Keep
 from anonrisk.planning.before import before_plan
-from anonrisk.planning.class_rules import beside
-from anonrisk.planning.full_domain import best_of
 from anonrisk.planning.goal import PlanGoal, SensitiveGoal
 from anonrisk.planning.goals import DEFAULT_K, PlanRequest, settle, with_rules
+from anonrisk.planning.lattice.full_domain import best_of
+from anonrisk.planning.lattice.offer import CUTS
 from anonrisk.planning.losses.choose import BY_REGION, OF_COLUMNS, loss_of
-from anonrisk.planning.multidimensional import best, multidimensional, worthwhile
-from anonrisk.planning.offer import CUTS
 from anonrisk.planning.plan import Plan
 from anonrisk.planning.previous import as_before, check_previous
-from anonrisk.planning.region_large import WHY_IN_STAGES, countable_in_stages, large_plan
-from anonrisk.recode import Keep
+from anonrisk.planning.regions.large import WHY_IN_STAGES, countable_in_stages, large_plan
+from anonrisk.planning.regions.multidimensional import best, multidimensional, worthwhile
+from anonrisk.planning.suppress.class_rules import beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import LossFunction
     from anonrisk.core.columns import Name, Names, Qid
     from anonrisk.core.literals import Cuts, Distance, Diversity, Loss
-    from anonrisk.counts.question import Sensitive
-    from anonrisk.counts.tally import Tally
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.question import Sensitive
+    from anonrisk.measures.counts.tally import Tally
 
 
 @dataclass(frozen=True)

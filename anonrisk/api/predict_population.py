@@ -8,8 +8,8 @@ from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.api.risk import against_of
 from anonrisk.core.arguments import whole_number
-from anonrisk.counts.question import IfIndependent, SumsOfWeights
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.counts.question import IfIndependent, SumsOfWeights
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names

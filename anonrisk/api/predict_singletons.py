@@ -10,8 +10,8 @@ from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import question_of
 from anonrisk.core.arguments import positive
 from anonrisk.core.columns import require
-from anonrisk.counts.change import Intervals
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.counts.change import Intervals
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names

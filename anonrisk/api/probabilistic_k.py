@@ -9,15 +9,15 @@ from anonrisk.api.question import question_of
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import nearest
 from anonrisk.errors import ArgumentError
-from anonrisk.search.probabilistic import domain_size, share_between
-from anonrisk.search.probabilistic_k import ProbabilisticK
+from anonrisk.measures.probabilistic import domain_size, share_between
+from anonrisk.measures.probabilistic_k import ProbabilisticK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name, Names
     from anonrisk.core.literals import Missing
-    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.class_sizes import ClassCounts
 
 
 @in_one_state

@@ -10,9 +10,9 @@ import numpy as np
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.core.arguments import one_of, positive
-from anonrisk.counts.class_profiles import ValueCounts
 from anonrisk.errors import ArgumentError
 from anonrisk.measures import alpha, beta_likeness, delta_disclosure
+from anonrisk.measures.counts.class_profiles import ValueCounts
 from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class ClassProfiles(ValueCounts):
     """The value counts of every kind of class, and the measures of the worst class.
 
-    Attributes are those of `anonrisk.counts.class_profiles.ValueCounts`.
+    Attributes are those of `anonrisk.measures.counts.class_profiles.ValueCounts`.
 
     Examples
     --------

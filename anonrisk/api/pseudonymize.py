@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from anonrisk.core.columns import FrameT, Name
-    from anonrisk.core.keys import Key
     from anonrisk.core.literals import Alphabet
+    from anonrisk.pseudonyms.keys import Key
 
 
 @in_one_state
@@ -84,9 +84,9 @@ def pseudonymize(
 
     Notes
     -----
-    HMAC-SHA-256 over the bytes that `anonrisk.core.pseudonyms` lists, under a subkey of the key,
-    the same on every engine. On Spark neither is in a plan, event log or page of the UI, but the
-    subkey travels to the executors inside the function that they run: encrypt Spark's network
+    HMAC-SHA-256 over the bytes that `anonrisk.pseudonyms.pseudonym` lists, under a subkey of the
+    key, the same on every engine. On Spark neither is in a plan, event log or page of the UI, but
+    the subkey travels to the executors inside the function that they run: encrypt Spark's network
     traffic (``spark.network.crypto.enabled``, TLS for Connect). On Connect the client's debug log
     (``SPARK_CONNECT_LOG_LEVEL=debug``) must be off: it writes every request, with the function and
     the subkey in it.
@@ -107,7 +107,7 @@ def pseudonymize(
     --------
     >>> import pandas as pd
     >>> import anonrisk
-    >>> from anonrisk.core.keys import Key
+    >>> from anonrisk.pseudonyms.keys import Key
     >>> key = Key.generate()
     >>> df = pd.DataFrame({"patient": ["Ann", "Bob", "Ann", None], "ward": [1, 1, 2, 2]})
     >>> df.anon.pseudonymize("patient", key=key, length=16, people=1000)["patient"].tolist()[:3]
@@ -116,10 +116,10 @@ def pseudonymize(
     >>> int(shared["patient"].nunique()), int(shared["patient"].isna().sum())
     (2, 1)
     """
-    from anonrisk.core.collisions import safe_form
-    from anonrisk.core.keys import as_key
     from anonrisk.core.periods import microseconds
-    from anonrisk.core.pseudonyms import Pseudonymisation, check_scope
+    from anonrisk.pseudonyms.collisions import safe_form
+    from anonrisk.pseudonyms.keys import as_key
+    from anonrisk.pseudonyms.pseudonym import Pseudonymisation, check_scope
 
     secret, recipient = as_key(key), check_scope(scope)
     form = safe_form(format, length, people, max_collision)

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import column_roles
 from anonrisk.core.columns import as_name, as_names, check_missing, require
-from anonrisk.counts import bounds
-from anonrisk.counts.question import ByGroup, Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, EmptyTableError, NoColumnsError, RoleConflictError
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.question import ByGroup, Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.question import Group
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.question import Group
 
 
 def question_of(

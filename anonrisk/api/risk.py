@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.core.columns import as_name, require
-from anonrisk.counts.question import Against, InHousehold, InPopulation, SumsOfWeights
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, RoleConflictError, UnsupportedFrameError
+from anonrisk.measures.counts.question import Against, InHousehold, InPopulation, SumsOfWeights
 from anonrisk.measures.risk import of_population, of_release
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
     from anonrisk.core.literals import MissingOrWildcard
-    from anonrisk.counts.matched import Matched
-    from anonrisk.counts.question import Question
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.matched import Matched
+    from anonrisk.measures.counts.question import Question
     from anonrisk.measures.risk import Risk
 
 

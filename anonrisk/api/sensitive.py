@@ -10,15 +10,15 @@ from anonrisk.core import column_roles
 from anonrisk.core.arguments import one_of, positive
 from anonrisk.core.columns import as_names, require
 from anonrisk.core.literals import Distance
-from anonrisk.counts.question import Score, Sensitive
 from anonrisk.errors import ArgumentError, RoleConflictError, RolesNotGivenError
+from anonrisk.measures.counts.question import Score, Sensitive
 from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.question import Question
-    from anonrisk.counts.schema import Schema
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.question import Question
+    from anonrisk.measures.counts.schema import Schema
 
 DISTANCES = get_args(Distance)
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
-from anonrisk.counts.change import SizeOfClass
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.counts.change import SizeOfClass
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names

@@ -8,19 +8,19 @@ from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.progress import shown, tell
-from anonrisk.counts.change import MinimalUniques
-from anonrisk.counts.counter import number_of_sets
-from anonrisk.counts.question import ManySets
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
+from anonrisk.measures.counts.change import MinimalUniques
+from anonrisk.measures.counts.counter import number_of_sets
+from anonrisk.measures.counts.question import ManySets
 from anonrisk.measures.suda import MAX_COLUMNS, Suda, dis
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Names
     from anonrisk.core.literals import Missing
-    from anonrisk.counts.change import Totals
-    from anonrisk.counts.counter import Counter
-    from anonrisk.counts.question import Question
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.change import Totals
+    from anonrisk.measures.counts.counter import Counter
+    from anonrisk.measures.counts.question import Question
 
 
 @in_one_state

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Names
     from anonrisk.core.literals import MissingOrWildcard
-    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.class_sizes import ClassCounts
 
 
 @in_one_state

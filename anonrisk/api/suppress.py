@@ -10,16 +10,16 @@ from anonrisk.api.question import question_of
 from anonrisk.core.arguments import not_negative, one_of, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.literals import SuppressedAs
-from anonrisk.counts.change import CellSuppression, ChosenCells, LargeClasses
 from anonrisk.errors import ArgumentError
-from anonrisk.planning.local_suppression import choose_cells
+from anonrisk.measures.counts.change import CellSuppression, ChosenCells, LargeClasses
+from anonrisk.planning.suppress.local_suppression import choose_cells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import FrameT, Name, Names
-    from anonrisk.counts.question import Question
+    from anonrisk.measures.counts.question import Question
 
 
 @in_one_state

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.core.results import Closeness
-from anonrisk.counts.question import Score
+from anonrisk.measures.counts.question import Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

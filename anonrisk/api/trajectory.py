@@ -15,7 +15,7 @@ from anonrisk.errors import ArgumentError, MissingTimeError, RoleConflictError
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
     from anonrisk.core.literals import Missing, Points
-    from anonrisk.counts.traces import StepCounts, TraceCounts, TraceQuestion
+    from anonrisk.measures.counts.traces import StepCounts, TraceCounts, TraceQuestion
     from anonrisk.predict.trajectory import Trajectory, TrajectoryStep
 
 _LONGEST = 50
@@ -150,7 +150,7 @@ def trajectory(
          2       3          0.0%   0.0% to 56.1%     78.5%         0.0%       100.0%
          3       3         33.3%   6.1% to 79.2%     93.1%        33.3%       100.0%
     """
-    from anonrisk.counts.traces import TraceQuestion
+    from anonrisk.measures.counts.traces import TraceQuestion
 
     check_missing(missing)
     one_of(points, "points", ("any", "consecutive"))

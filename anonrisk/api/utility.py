@@ -9,9 +9,9 @@ from anonrisk.api.loss import loss_word
 from anonrisk.api.question import question_of
 from anonrisk.core.columns import as_name, require
 from anonrisk.core.hierarchy import Hierarchy
-from anonrisk.counts.question import ClassesOfSets, Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
+from anonrisk.measures.counts.question import ClassesOfSets, Question
 from anonrisk.planning.utility import compare, majority_of
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import question_of
-from anonrisk.counts.question import WholePersons
 from anonrisk.errors import RolesNotGivenError
+from anonrisk.measures.counts.question import WholePersons
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names

@@ -14,7 +14,7 @@ from anonrisk.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anonrisk.core.keys import Key
+    from anonrisk.pseudonyms.keys import Key
 
 _NAMES: dict[str, Any] = {"nargs": "+", "action": "extend", "metavar": "COLUMN"}
 # How many columns of a table a message names.
@@ -135,7 +135,7 @@ def of_output(
 
 def of_key(parser: argparse.ArgumentParser, what: str, *, required: bool = False) -> None:
     """Say where a secret key is: never on the command line, which others can see."""
-    from anonrisk.core.keys import ENCODINGS
+    from anonrisk.pseudonyms.keys import ENCODINGS
 
     group = parser.add_argument_group("key", f"Where {what} is.")
     one = group.add_mutually_exclusive_group(required=required)
@@ -162,8 +162,8 @@ def of_key(parser: argparse.ArgumentParser, what: str, *, required: bool = False
 
 def key_of(given: argparse.Namespace) -> Key:
     """Read the key that the command line names."""
-    from anonrisk.core.key_parts import KeyPart
-    from anonrisk.core.keys import Key
+    from anonrisk.pseudonyms.key_parts import KeyPart
+    from anonrisk.pseudonyms.keys import Key
 
     if given.key_env is not None:
         return Key.from_env(given.key_env, given.key_encoding)

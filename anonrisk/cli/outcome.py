@@ -12,7 +12,7 @@ from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding
 from anonrisk.policy.verdict import Verdict
 
 if TYPE_CHECKING:
-    from anonrisk.releases.release_verdict import ReleaseVerdict
+    from anonrisk.releases.release.verdict import ReleaseVerdict
     from anonrisk.reporting import Report
 
 CODES = {PASS: 0, FAIL: 1, "wrong_usage": 2, COULD_NOT_ASSESS: 3}

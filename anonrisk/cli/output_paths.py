@@ -62,7 +62,7 @@ def of_release(given: argparse.Namespace) -> list[str]:
     """List the paths of the tables that a release names."""
     if getattr(given, "release", None) is None:
         return []
-    from anonrisk.releases.release_parts import table_paths
+    from anonrisk.releases.release.parts import table_paths
 
     return table_paths(given.release)
 
@@ -82,7 +82,7 @@ def _single(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     if getattr(given, "ledger", None) is not None:
         yield given.ledger.rpartition(":///")[2], "the ledger"
     if getattr(given, "release", None) is not None:
-        from anonrisk.releases.release_parts import policy_paths
+        from anonrisk.releases.release.parts import policy_paths
 
         yield from ((path, "a policy of the release") for path in policy_paths(given.release))
     if hasattr(given, "repository"):

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, PlanError
+from anonrisk.measures.recode import Bins, DatePart, Level
+from anonrisk.measures.recode.regions import DateRanges, NumberRanges, Parts
 from anonrisk.planning.plan import Plan
-from anonrisk.recode import Bins, DatePart, Level
-from anonrisk.recode.regions import DateRanges, NumberRanges, Parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from anonrisk.recode import Recoding
+    from anonrisk.measures.recode import Recoding
 
 
 def read_plan(name: str, hierarchies: Mapping[Any, Any], *, edited: bool = False) -> Plan:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from anonrisk.counts.schema import Stored
     from anonrisk.engines.reading.files import Part, Wanted
+    from anonrisk.measures.counts.schema import Stored
 
 
 class Source(Protocol):

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.column_roles import Roles
-    from anonrisk.counts.change import Change, Selection
-    from anonrisk.counts.class_profiles import ValueCounts
-    from anonrisk.counts.question import Asks, Question, Score, Scored, Sensitive
-    from anonrisk.counts.schema import Schema
-    from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
+    from anonrisk.measures.counts.change import Change, Selection
+    from anonrisk.measures.counts.class_profiles import ValueCounts
+    from anonrisk.measures.counts.question import Asks, Question, Score, Scored, Sensitive
+    from anonrisk.measures.counts.schema import Schema
+    from anonrisk.measures.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
 
 Answer = TypeVar("Answer")
 
@@ -36,8 +36,9 @@ Answer = TypeVar("Answer")
 class Engine(Protocol):
     """One library of tables.
 
-    What can be asked, and what becomes of a table, are frozen objects of `anonrisk.counts`: a verb
-    says which kinds it takes, and the kind of a question tells the type of its answer.
+    What can be asked, and what becomes of a table, are frozen objects of
+    `anonrisk.measures.counts`: a verb says which kinds it takes, and the kind of a
+    question tells the type of its answer.
     """
 
     name: str

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.core import encoding
-from anonrisk.core.pseudonyms import sized, too_far, too_fine
-from anonrisk.counts.keyed import KeyedCounts, KeyedValues
-from anonrisk.counts.sketch import SketchCounts, Smallest
 from anonrisk.engines import limits, refusals
+from anonrisk.measures.counts.keyed import KeyedCounts, KeyedValues
+from anonrisk.measures.counts.sketch import SketchCounts, Smallest
+from anonrisk.pseudonyms import encoding
+from anonrisk.pseudonyms.pseudonym import sized, too_far, too_fine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from anonrisk.core.arrays import Integers
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.core.encoding import Hashes
-    from anonrisk.counts.keyed import KeyedTally
-    from anonrisk.counts.question import Question
-    from anonrisk.counts.sketch import SketchTally
+    from anonrisk.measures.counts.keyed import KeyedTally
+    from anonrisk.measures.counts.question import Question
+    from anonrisk.measures.counts.sketch import SketchTally
+    from anonrisk.pseudonyms.encoding import Hashes
 
 
 class Batch:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.recode import TopBottom
+    from anonrisk.measures.recode import TopBottom
 
 # The largest share of cells that rounded noise may leave as they are.
 MAX_UNMOVED = 0.95

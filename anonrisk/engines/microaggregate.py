@@ -8,13 +8,13 @@ import numpy as np
 
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import MissingValuesError, TooManyRecordsError, UnsupportedColumnError
-from anonrisk.recode.optimal import mdav, optimal_groups
+from anonrisk.measures.recode.optimal import mdav, optimal_groups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.tally import Domain, Tally
+    from anonrisk.measures.counts.tally import Domain, Tally
 
 # Different records of several columns that MDAV takes: its work grows with their square.
 MAX_MDAV = 100_000

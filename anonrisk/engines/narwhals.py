@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anonrisk.counts.schema import Schema
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.schema import Schema
 
 
 def loaded(library: str, kind: str) -> Any:

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anonrisk.core.pseudonyms import FLOATS
 from anonrisk.core.render import count_of
-from anonrisk.counts import bounds
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
@@ -28,14 +26,16 @@ from anonrisk.errors import (
     UnsupportedColumnError,
     WeightError,
 )
+from anonrisk.measures.counts import bounds
+from anonrisk.pseudonyms.pseudonym import FLOATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.change import UnseenCounts
-    from anonrisk.counts.question import Asks, Group
-    from anonrisk.recode import Recoding
+    from anonrisk.measures.counts.change import UnseenCounts
+    from anonrisk.measures.counts.question import Asks, Group
+    from anonrisk.measures.recode import Recoding
 
 
 def check_kind(kind: str | None, recoding: Recoding, name: Name) -> None:

@@ -36,13 +36,13 @@ from anonrisk.policy.table import CheckedTable, is_empty, published_by
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from anonrisk.measures.qid_report import QidReport
     from anonrisk.policy.doubts import Examined
     from anonrisk.policy.measure import Counted
     from anonrisk.policy.problem import Problem
     from anonrisk.policy.release_rules import Published
-    from anonrisk.search.qid_report import QidReport
 
-COUNTS = "anonrisk.counts"
+COUNTS = "anonrisk.measures.counts"
 COLUMNS = "anonrisk.columns"
 SEARCH = "anonrisk.search"
 # The one argument of all: all that is asked, as JSON, so that equal questions are equal texts.

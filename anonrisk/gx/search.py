@@ -16,7 +16,7 @@ from anonrisk.policy.finding import FAIL, PASS, Finding, unknown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.search.qid_report import QidReport
+    from anonrisk.measures.qid_report import QidReport
 
 _SHOWN = 10
 

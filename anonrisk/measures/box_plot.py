@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from anonrisk.core.render import PrintedFields
 
 if TYPE_CHECKING:
-    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.class_sizes import ClassCounts
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,7 +45,7 @@ def box(counted: ClassCounts, whisker: float | None) -> Box:
 
     Examples
     --------
-    >>> from anonrisk.counts.class_sizes import ClassCounts
+    >>> from anonrisk.measures.counts.class_sizes import ClassCounts
     >>> found = box(ClassCounts([1, 2, 3, 40], [4, 4, 2, 1]), 1.5)
     >>> found.q1, found.q3, found.low, found.high, found.outliers
     (1.0, 2.5, 1.0, 3.0, ((40, 1),))

@@ -15,7 +15,7 @@ from anonrisk.measures.formula import Formula
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.counts.class_profiles import ValueCounts
+    from anonrisk.measures.counts.class_profiles import ValueCounts
 
 
 def present(profiles: ValueCounts) -> NDArray[np.float64]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts.question import TOLERANCE
+from anonrisk.measures.counts.question import TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
-    from anonrisk.counts.class_profiles import ValueCounts
+    from anonrisk.measures.counts.class_profiles import ValueCounts
 
 # By rows, not by ranges: DataFusion has none of bytes, and ranks are the same.
 UP_TO = "rows between unbounded preceding and current row"

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core import pictures, render
-from anonrisk.counts.matched import Attacker
+from anonrisk.measures.counts.matched import Attacker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from anonrisk.core.results import Interval
-    from anonrisk.counts.class_sizes import ClassCounts
-    from anonrisk.counts.matched import Matched
+    from anonrisk.measures.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.matched import Matched
 
 
 # Where the sizes of population classes came from, in words.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core import pictures, render
 from anonrisk.core.interrupt import stopped_after
 from anonrisk.core.results import plain
-from anonrisk.counts.counter import BITS, DECIDED
+from anonrisk.measures.counts.counter import BITS, DECIDED
 
 if TYPE_CHECKING:
     import pandas as pd

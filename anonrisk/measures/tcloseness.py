@@ -16,7 +16,7 @@ from anonrisk.measures.formula import UP_TO, Formula
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.counts.class_profiles import ValueCounts
+    from anonrisk.measures.counts.class_profiles import ValueCounts
 
     Shares = NDArray[np.float64]
 

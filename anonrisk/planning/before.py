@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.planning.class_rules import Coded, Requirements
+from anonrisk.measures.recode import Keep
 from anonrisk.planning.losses.base import (
     ClassLoss,
     GroupedClasses,
@@ -14,11 +14,11 @@ from anonrisk.planning.losses.base import (
     entropy_of,
 )
 from anonrisk.planning.outcome import PlanOutcome
-from anonrisk.recode import Keep
+from anonrisk.planning.suppress.class_rules import Coded, Requirements
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Qid
-    from anonrisk.counts.tally import Tally
+    from anonrisk.measures.counts.tally import Tally
     from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.losses.base import Loss
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.class_sizes import ClassCounts
 
 MET, MISSED, NOT_PLANNED = "met", "missed", "not planned"
 

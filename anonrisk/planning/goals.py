@@ -10,7 +10,6 @@ from anonrisk.engines import refusals
 from anonrisk.errors import AnonRiskError, NoPlanHelpsError, PlanError
 from anonrisk.measures.risk import of_release
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.planning.class_rules import ClassRule, needed, ranks_of
 from anonrisk.planning.goal import (
     MET,
     MISSED,
@@ -20,17 +19,18 @@ from anonrisk.planning.goal import (
     PlannedBudget,
     TableGoal,
 )
+from anonrisk.planning.suppress.class_rules import ClassRule, needed, ranks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from anonrisk.core.arrays import Booleans
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.tally import Tally
-    from anonrisk.planning.class_rules import Coded, Requirements
+    from anonrisk.measures.counts.tally import Tally
     from anonrisk.planning.goal import SensitiveGoal
     from anonrisk.planning.outcome import PlanOutcome
     from anonrisk.planning.plan import Plan
+    from anonrisk.planning.suppress.class_rules import Coded, Requirements
 
 # What nobody has asked for is that every class has so many.
 DEFAULT_K = 5

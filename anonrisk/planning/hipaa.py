@@ -14,13 +14,13 @@ from anonrisk.errors import (
     RepeatedColumnError,
     UnsupportedColumnError,
 )
+from anonrisk.measures.recode import DatePart, TopBottom, ZipArea
+from anonrisk.measures.recode.texts import AREA, ZIP
 from anonrisk.planning.plan import Plan
-from anonrisk.recode import DatePart, TopBottom, ZipArea
-from anonrisk.recode.texts import AREA, ZIP
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.recode import Recoding
+    from anonrisk.measures.recode import Recoding
 
 # 45 CFR 164.514(b)(2): three digits where more than 20,000 people share them, ages up to 89.
 MIN_PEOPLE = 20_000

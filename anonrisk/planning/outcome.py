@@ -13,7 +13,7 @@ from anonrisk.planning.losses.base import entropy_of
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats
     from anonrisk.core.columns import Qid
-    from anonrisk.counts.tally import Tally
+    from anonrisk.measures.counts.tally import Tally
 
 
 @dataclass(frozen=True, repr=False)

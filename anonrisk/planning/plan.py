@@ -17,16 +17,16 @@ from anonrisk.core.literals import OnUnseen, PlanPicture
 from anonrisk.core.render import PrintedTable, count_of, joined, named, percent
 from anonrisk.core.results import Document, plain, restore_fields, restore_name
 from anonrisk.errors import ArgumentError, PlanError
+from anonrisk.measures.recode import Level
+from anonrisk.measures.recode.nesting import is_within
+from anonrisk.measures.recode.regions import ByRegion, Regions, read_recoding
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.planning import emit, emit_regions
 from anonrisk.planning.budget import ValueBudget
-from anonrisk.planning.class_rules import ClassRule
+from anonrisk.planning.code import emit, emit_regions
 from anonrisk.planning.goal import MET, MISSED, PlannedBudget, SensitiveGoal
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.plan_steps import PlanStep
-from anonrisk.recode import Level
-from anonrisk.recode.nesting import is_within
-from anonrisk.recode.regions import ByRegion, Regions, read_recoding
+from anonrisk.planning.suppress.class_rules import ClassRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.recode import Recoding
+    from anonrisk.measures.recode import Recoding
 
 
 # The first version had no digest.

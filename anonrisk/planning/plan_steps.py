@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from anonrisk.core import render
-from anonrisk.planning.class_rules import Coded
+from anonrisk.planning.suppress.class_rules import Coded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from anonrisk.core.arrays import Integers
     from anonrisk.core.columns import Name
-    from anonrisk.counts.tally import Tally
-    from anonrisk.planning.class_rules import Requirements
+    from anonrisk.measures.counts.tally import Tally
+    from anonrisk.planning.suppress.class_rules import Requirements
 
 _KINDS = {
     "whole": "whole numbers",

@@ -11,15 +11,15 @@ import numpy as np
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.core.render import visible
 from anonrisk.errors import ArgumentError, HierarchyError, PlanError
-from anonrisk.recode import Bins, DatePart, Keep, Level, MergeRare, Prefix, Recoding, Star
-from anonrisk.recode.dates import PARTS
-from anonrisk.recode.nesting import is_within
+from anonrisk.measures.recode import Bins, DatePart, Keep, Level, MergeRare, Prefix, Recoding, Star
+from anonrisk.measures.recode.dates import PARTS
+from anonrisk.measures.recode.nesting import is_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.tally import Tally
+    from anonrisk.measures.counts.tally import Tally
     from anonrisk.planning.plan import Plan
 
 # More steps of one column than this make a search longer, and a plan hardly finer.

@@ -9,11 +9,11 @@ import numpy as np
 
 from anonrisk.core import render
 from anonrisk.core.results import plain
-from anonrisk.counts.tally import DATES, NUMBERS
+from anonrisk.measures.counts.tally import DATES, NUMBERS
+from anonrisk.measures.recode.labels import MARKER, extent, rest
 from anonrisk.planning.losses.base import entropy_of, tidy
 from anonrisk.planning.losses.function import FunctionLoss
 from anonrisk.planning.losses.range import interval_loss
-from anonrisk.recode.labels import MARKER, extent, rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Booleans, Integers, LossFunction
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.hierarchy import Hierarchy
-    from anonrisk.counts.tally import Domain, Tally
+    from anonrisk.measures.counts.tally import Domain, Tally
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import count_of
-from anonrisk.counts.check_digits import CHECKED
-from anonrisk.counts.contents import (
+from anonrisk.measures import lookalikes
+from anonrisk.measures.counts.check_digits import CHECKED
+from anonrisk.measures.counts.contents import (
     DATE,
     FOLDABLE,
     HIGH_PLACEHOLDERS,
@@ -21,19 +22,18 @@ from anonrisk.counts.contents import (
     SHARE,
     TEXT,
 )
-from anonrisk.counts.shapes import UNCHECKED, Numerals
+from anonrisk.measures.counts.shapes import UNCHECKED, Numerals
 from anonrisk.policy.acknowledged import DOUBTS
 from anonrisk.policy.drafting import hints, propose
 from anonrisk.policy.drafting.look import Facts
 from anonrisk.policy.finding import FAIL, PASS, Finding, unknown
 from anonrisk.policy.messages import pasted
-from anonrisk.search import lookalikes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.contents import ColumnContents
+    from anonrisk.measures.counts.contents import ColumnContents
     from anonrisk.policy.terms import Terms
 
 BUDGET = "contents"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.literals import MissingOrWildcard
-    from anonrisk.counts.question import Group
+    from anonrisk.measures.counts.question import Group
     from anonrisk.policy.problem import Problem
 
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts.change import FoldSpellings, LabelsAsColumns
-from anonrisk.counts.contents import FOLDABLE, NESTED, NUMBER, TEXT, CellContents, SomeTexts
-from anonrisk.counts.question import Question
-from anonrisk.counts.shapes import ENOUGH
 from anonrisk.engines import engine_for
+from anonrisk.measures.counts.change import FoldSpellings, LabelsAsColumns
+from anonrisk.measures.counts.contents import (
+    FOLDABLE,
+    NESTED,
+    NUMBER,
+    TEXT,
+    CellContents,
+    SomeTexts,
+)
+from anonrisk.measures.counts.question import Question
+from anonrisk.measures.counts.shapes import ENOUGH
 from anonrisk.policy import doubts, release_rules
 from anonrisk.policy.budgets.base import SensitiveBudget
 from anonrisk.policy.detector import count_names, name_detector
@@ -20,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.contents import ColumnContents
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.contents import ColumnContents
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.release_rules import Published
     from anonrisk.policy.terms import Terms

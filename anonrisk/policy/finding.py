@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import PrintedFields, joined, named, shown, visible
 from anonrisk.core.results import Document, restore
-from anonrisk.counts.question import TOLERANCE
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.counts.question import TOLERANCE
 from anonrisk.policy import budgets
 from anonrisk.policy.budgets.base import SEVERITIES, within
 from anonrisk.policy.messages import as_given, in_short, inside, percent

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.question import Group
+    from anonrisk.measures.counts.question import Group
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.evidence import Context, Evidence
 

@@ -9,8 +9,8 @@ from anonrisk.api.question import question_of
 from anonrisk.api.sensitive import with_distance
 from anonrisk.core.columns import check_missing
 from anonrisk.core.render import count_of
-from anonrisk.counts.question import ByGroup, Group, Question, Score, Scored, Sensitive
 from anonrisk.errors import MissingSensitiveError, MissingValuesError, RoleConflictError
+from anonrisk.measures.counts.question import ByGroup, Group, Question, Score, Scored, Sensitive
 from anonrisk.measures.scores import MEASURES
 from anonrisk.policy.budgets.base import SensitiveBudget
 from anonrisk.policy.evidence import Context, Evidence

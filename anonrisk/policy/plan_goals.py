@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import question_of
-from anonrisk.counts.question import Group, Sensitive
 from anonrisk.errors import NoPlanHelpsError
+from anonrisk.measures.counts.question import Group, Sensitive
 from anonrisk.planning.goal import GoalResult, PlanGoal, SensitiveGoal
 from anonrisk.planning.goals import PlanRequest
 from anonrisk.policy import release_rules
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.class_sizes import ClassCounts
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.evidence import Context
     from anonrisk.policy.release_rules import Published

@@ -12,7 +12,7 @@ from anonrisk.policy.problem import Problem, attempt
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from anonrisk.counts.schema import Stored
+    from anonrisk.measures.counts.schema import Stored
     from anonrisk.policy.verdict import Verdict
 
 # A sentence names no more than somebody reads, and of each no more than tells which it is.

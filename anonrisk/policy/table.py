@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core import column_roles
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.columns import require
-from anonrisk.counts.change import LabelsAsColumns
 from anonrisk.engines import engine_for
 from anonrisk.errors import (
     RepeatedColumnError,
@@ -16,6 +15,7 @@ from anonrisk.errors import (
     RolesNotGivenError,
     UnsupportedColumnError,
 )
+from anonrisk.measures.counts.change import LabelsAsColumns
 from anonrisk.policy import release_rules
 from anonrisk.policy.labels import with_labels
 from anonrisk.policy.problem import Problem, attempt

@@ -23,7 +23,7 @@ from anonrisk.predict.population.good_toulmin import coefficients, thinned
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats
-    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.class_sizes import ClassCounts
 
 # Where the series of Good and Toulmin is noise, its standard deviation is taken to be at least
 # this share of the estimate, so that the interval reaches down to nothing.

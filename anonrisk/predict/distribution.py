@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from anonrisk.core.arrays import Floats, Integers
-    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.class_sizes import ClassCounts
 
 
 MAX_VALUES = 2.0**62

@@ -8,8 +8,8 @@ import numpy as np
 
 from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.results import Probability
-from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.errors import ApproximationError, ArgumentError
+from anonrisk.measures.counts.class_sizes import ClassCounts
 from anonrisk.predict import contour, moments, sources
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.independent import Poisson

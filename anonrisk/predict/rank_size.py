@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.counts.class_sizes import ClassCounts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

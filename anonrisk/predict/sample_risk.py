@@ -12,8 +12,8 @@ import numpy as np
 from anonrisk.core.arguments import not_negative, whole_number
 from anonrisk.core.render import count_of, percent
 from anonrisk.core.results import Interval
-from anonrisk.counts.matched import ABOVE, Attacker
 from anonrisk.errors import ArgumentError, ModelError, PopulationError
+from anonrisk.measures.counts.matched import ABOVE, Attacker
 from anonrisk.measures.risk import Risk, of_release
 from anonrisk.predict.population.benedetti_franconi import of_weights
 from anonrisk.predict.population.bounds import EVERY_SIZE, LEVEL, Programme, drawn
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anonrisk.core.arrays import Floats, Integers
-    from anonrisk.counts.class_sizes import ClassCounts
-    from anonrisk.counts.weighted import WeightedClasses
+    from anonrisk.measures.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.weighted import WeightedClasses
     from anonrisk.predict.population.model_estimate import ModelEstimate
 
 # How far a table may be from the share of the population that it is said to be: of what is expected
@@ -225,7 +225,7 @@ def of_sample(sizes: ClassCounts, sampling: Sampling) -> Risk:
 
     Examples
     --------
-    >>> from anonrisk.counts.class_sizes import ClassCounts
+    >>> from anonrisk.measures.counts.class_sizes import ClassCounts
     >>> sizes = ClassCounts([10, 40], [200, 25])
     >>> of_sample(sizes, Sampling(0.05, 60_000)).journalist.highest
     0.0232558139534...

@@ -18,7 +18,7 @@ from anonrisk.predict.another_group import LARGEST_BEYOND, ClassEstimate, estima
 from anonrisk.predict.independent import Binomial, Poisson
 
 if TYPE_CHECKING:
-    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.class_sizes import ClassCounts
     from anonrisk.predict.distribution import Distribution
     from anonrisk.predict.independent import Numbers
     from anonrisk.predict.kl import KnownByKl

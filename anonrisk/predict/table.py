@@ -15,7 +15,7 @@ from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.prediction import Prediction
 
 if TYPE_CHECKING:
-    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.class_sizes import ClassCounts
     from anonrisk.predict.prediction import PredictedClasses
     from anonrisk.predict.sources import PredictionSource
 

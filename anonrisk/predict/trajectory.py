@@ -10,8 +10,8 @@ from anonrisk.core import pictures, render
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.interrupt import stopped_after
 from anonrisk.core.results import Document
-from anonrisk.counts.traces import MEASURED
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.counts.traces import MEASURED
 from anonrisk.predict.inputs import share_of
 
 if TYPE_CHECKING:

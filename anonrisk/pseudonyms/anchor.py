@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from anonrisk.core.private_files import private_file, replace_file
 from anonrisk.errors import ArgumentError, StoreError
 from anonrisk.pseudonyms.audit import WORDS
+from anonrisk.pseudonyms.private_files import private_file, replace_file
 
 # A head is a number, a colon and 64 hexadecimal digits.
 _LONGEST = 200

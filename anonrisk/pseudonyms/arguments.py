@@ -10,7 +10,7 @@ from anonrisk.errors import ArgumentError, SecretKeyError
 from anonrisk.pseudonyms.rights import ACTIONS, ANY, ON_PERSONS
 
 if TYPE_CHECKING:
-    from anonrisk.core.keys import Key
+    from anonrisk.pseudonyms.keys import Key
     from anonrisk.pseudonyms.rights import StoreSettings
 
 LONGEST_NAME, LONGEST_REASON = 255, 2_000

@@ -16,16 +16,16 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk.core.clock import microseconds
-from anonrisk.core.hash_chain import ChainWords, linked
-from anonrisk.core.pseudonyms import sized
 from anonrisk.core.render import PrintedFields, PrintedTable, count_of, named
 from anonrisk.errors import StoreError
+from anonrisk.pseudonyms.clock import microseconds
+from anonrisk.pseudonyms.hash_chain import ChainWords, linked
+from anonrisk.pseudonyms.pseudonym import sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from anonrisk.core.keys import Key
+    from anonrisk.pseudonyms.keys import Key
 
 WORDS = ChainWords("event", "events", "audit", "hash", StoreError)
 # The head before the first event.

@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.pseudonyms import EPOCH, Pseudonymisation, canonical, pseudonym_maker
 from anonrisk.errors import (
     ArgumentError,
     CollisionError,
@@ -15,6 +14,7 @@ from anonrisk.errors import (
     StoreError,
     UnknownPseudonymError,
 )
+from anonrisk.pseudonyms.pseudonym import EPOCH, Pseudonymisation, canonical, pseudonym_maker
 from anonrisk.pseudonyms.sealing import check_identity
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Row
 
-    from anonrisk.core.keys import Key
-    from anonrisk.core.pseudonyms import Form
+    from anonrisk.pseudonyms.keys import Key
+    from anonrisk.pseudonyms.pseudonym import Form
     from anonrisk.pseudonyms.session import Doing, StoreSession, Turn
 
 # So many persons are issued in one transaction, and named by one event.

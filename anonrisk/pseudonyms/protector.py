@@ -6,9 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from anonrisk.core.arguments import one_of
-from anonrisk.core.collisions import safe_form
-from anonrisk.core.keys import Key, as_key
-from anonrisk.core.pseudonyms import canonical
 from anonrisk.errors import ArgumentError, NotAllowedError, StoreError
 from anonrisk.pseudonyms import erasure, issuing, retention, rotation, verifying
 from anonrisk.pseudonyms.anchor import Anchor
@@ -23,6 +20,9 @@ from anonrisk.pseudonyms.arguments import (
     volume_of,
 )
 from anonrisk.pseudonyms.audit import AuditTrail
+from anonrisk.pseudonyms.collisions import safe_form
+from anonrisk.pseudonyms.keys import Key, as_key
+from anonrisk.pseudonyms.pseudonym import canonical
 from anonrisk.pseudonyms.rights import ANY, StoreSettings
 from anonrisk.pseudonyms.session import Doing, StoreSession, create, microseconds_now
 from anonrisk.pseudonyms.store import IdentityStore
@@ -296,7 +296,7 @@ class IdentityProtector(Upkeep):
 
     Examples
     --------
-    >>> from anonrisk.core.keys import Key
+    >>> from anonrisk.pseudonyms.keys import Key
     >>> keeper = IdentityProtector(Key.generate(), "sqlite://", admin="officer")
     >>> for person, action in (("clerk", "issue"), ("judge", "reveal")):
     ...     keeper.grant(

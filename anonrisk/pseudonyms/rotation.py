@@ -20,7 +20,7 @@ from anonrisk.pseudonyms.session import OLD_KEY, TAG_KEY, StoreKeys
 if TYPE_CHECKING:
     from sqlalchemy import Row
 
-    from anonrisk.core.keys import Key
+    from anonrisk.pseudonyms.keys import Key
     from anonrisk.pseudonyms.session import Doing, StoreSession, Turn
     from anonrisk.pseudonyms.store import Named
 

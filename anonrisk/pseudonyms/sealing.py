@@ -6,8 +6,8 @@ that was copied from elsewhere, are noticed when it is opened. Every sealed iden
 length, that of an erased one too. Sealing the same again gives the same bytes.
 
 The text is 4 bytes of the day of the last issue (counted from 1970-01-01), 2 bytes of the length
-of the identity, its canonical bytes (`anonrisk.core.pseudonyms`), and zeros up to 256 bytes. Length
-0 says that the person was erased. Numbers are big-endian.
+of the identity, its canonical bytes (`anonrisk.pseudonyms.pseudonym`), and zeros up to 256 bytes.
+Length 0 says that the person was erased. Numbers are big-endian.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk.core.pseudonyms import sized
 from anonrisk.errors import ArgumentError, MissingLibraryError, StoreError
+from anonrisk.pseudonyms.pseudonym import sized
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
-    from anonrisk.core.keys import Key
+    from anonrisk.pseudonyms.keys import Key
 
 # With the letter that says what kind of value it is.
 LONGEST_IDENTITY = 240
@@ -54,7 +54,7 @@ class Sealer:
 
     Examples
     --------
-    >>> from anonrisk.core.keys import Key
+    >>> from anonrisk.pseudonyms.keys import Key
     >>> sealer = Sealer.of(Key.generate(), "f3a1", 1)
     >>> sealed = sealer.seal("insurer", "f00d", b"sAnn", 20_000)
     >>> len(sealed), b"Ann" in sealed, sealer.unseal("insurer", "f00d", sealed).identity

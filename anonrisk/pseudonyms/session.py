@@ -10,12 +10,12 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from anonrisk.core import clock
-from anonrisk.core.keys import Key, hkdf
-from anonrisk.core.pseudonyms import sized
 from anonrisk.core.render import count_of
 from anonrisk.errors import AnonRiskError, NotAllowedError, StoreError, WrongKeyError, raise_alone
+from anonrisk.pseudonyms import clock
 from anonrisk.pseudonyms.audit import FIRST_EPOCH, AuditChain, head_of
+from anonrisk.pseudonyms.keys import Key, hkdf
+from anonrisk.pseudonyms.pseudonym import sized
 from anonrisk.pseudonyms.replay import Known, caught_up
 from anonrisk.pseudonyms.rights import DAY
 from anonrisk.pseudonyms.sealing import Sealer

@@ -16,8 +16,8 @@ from anonrisk.core.database import (
     withheld,
     writing,
 )
-from anonrisk.core.private_files import private_file
 from anonrisk.errors import StoreError
+from anonrisk.pseudonyms.private_files import private_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,9 +6,9 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anonrisk.core.pseudonyms import sized
 from anonrisk.core.render import PrintedFields, count_of
 from anonrisk.errors import StoreError
+from anonrisk.pseudonyms.pseudonym import sized
 
 if TYPE_CHECKING:
     from anonrisk.pseudonyms.session import Doing, StoreSession, Turn

@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 # The words that a user types, each with its file here.
-WORDS = ("compare", "sketch", "state")
+WORDS = {"compare": "compare.compare", "sketch": "state.sketch", "state": "state.state"}

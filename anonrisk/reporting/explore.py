@@ -13,21 +13,21 @@ from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.progress import shown, tell
-from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError
-from anonrisk.planning.explore import combinations, levels_of
-from anonrisk.planning.full_domain import value_budget
+from anonrisk.measures.counts.question import ClassesWithValues
+from anonrisk.planning.lattice.explore import combinations, levels_of
+from anonrisk.planning.lattice.full_domain import value_budget
+from anonrisk.planning.lattice.offer import CUTS, offers
 from anonrisk.planning.losses.choose import OF_COLUMNS
-from anonrisk.planning.offer import CUTS, offers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name, Names
     from anonrisk.core.literals import Cuts
-    from anonrisk.counts.question import Question
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.question import Question
     from anonrisk.reporting.explorer import Explorer
 
 # With 3, a smallest class that is not told while nobody is alone would be one of two.

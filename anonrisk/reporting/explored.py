@@ -13,11 +13,11 @@ from anonrisk._version import __version__
 from anonrisk.api.assess import MEANINGS
 from anonrisk.core.render import shown
 from anonrisk.errors import PolicyError
+from anonrisk.measures.recode import Bins, Keep, Level, MergeRare, Star
 from anonrisk.planning.losses.base import entropy_of
 from anonrisk.planning.plan import Plan, without_digest
 from anonrisk.policy.policy import Policy
 from anonrisk.policy.verdict import now
-from anonrisk.recode import Bins, Keep, Level, MergeRare, Star
 from anonrisk.reporting.text import cut, name_of
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.planning.explore import Combinations, LeftOutLevel
-    from anonrisk.planning.lattice import Choice
-    from anonrisk.recode import Recoding
+    from anonrisk.measures.recode import Recoding
+    from anonrisk.planning.lattice.explore import Combinations, LeftOutLevel
+    from anonrisk.planning.lattice.lattice import Choice
 
 SCHEMA_VERSION = 1
 _TITLE = "How coarse must each column be?"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.core.progress import tell
-from anonrisk.counts.question import Question
+from anonrisk.measures.counts.question import Question
 from anonrisk.measures.risk import Risk, of_release
 from anonrisk.measures.scores import FORMULAS, MEASURES
 from anonrisk.policy.budgets.max_suppressed import no_prediction

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import percent
 from anonrisk.core.results import plain
-from anonrisk.counts.class_sizes import BANDS
+from anonrisk.measures.counts.class_sizes import BANDS
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.policy import messages
 from anonrisk.policy.coverage import unseen
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from anonrisk.api.class_sizes import ClassSizes
     from anonrisk.core.columns import Name
-    from anonrisk.counts.matched import Attacker
+    from anonrisk.measures.counts.matched import Attacker
     from anonrisk.policy.verdict import Verdict
     from anonrisk.predict.population import PopulationEstimate
     from anonrisk.reporting.measured import Measured

@@ -11,10 +11,10 @@ from anonrisk.cli.deliver import write
 from anonrisk.cli.outcome import Outcome
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.render import shown
-from anonrisk.dbt.common import MARK
-from anonrisk.dbt.model import python_model
 from anonrisk.errors import ArgumentError, RolesDocumentError
 from anonrisk.policy import Policy
+from anonrisk.policy.dbt.common import MARK
+from anonrisk.policy.dbt.model import python_model
 
 if TYPE_CHECKING:
     import argparse
@@ -70,7 +70,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
 
 def _tests(policy: Policy, given: argparse.Namespace, name: str) -> dict[str, str]:
     try:
-        from anonrisk.dbt.tests import sql_tests
+        from anonrisk.policy.dbt.tests import sql_tests
     except ImportError:
         raise ArgumentError(
             "tests in SQL are written by SQLAlchemy and SQLGlot: pip install 'anonrisk[sql]'; "

@@ -9,11 +9,11 @@ from importlib import import_module
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import examples
 from anonrisk.cli import options
 from anonrisk.cli.outcome import Outcome
 from anonrisk.core.columns import nearest
 from anonrisk.core.render import shown
+from anonrisk.datasets import examples
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from anonrisk.errors import ArgumentError, ManifestError
 from anonrisk.policy import Policy, Verdict
 from anonrisk.policy.finding import FAIL
 from anonrisk.policy.wanted import wanted_by
-from anonrisk.releases.manifest import Manifest
+from anonrisk.releases.ledger.manifest import Manifest
 
 if TYPE_CHECKING:
     import argparse

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anonrisk.cli.source import Source
-    from anonrisk.releases.approvals import Approval
-    from anonrisk.releases.ledger import Ledger
-    from anonrisk.releases.release_verdict import ReleaseVerdict
+    from anonrisk.releases.ledger.ledger import Ledger
+    from anonrisk.releases.release.approvals import Approval
+    from anonrisk.releases.release.verdict import ReleaseVerdict
     from anonrisk.reporting import Report
 
 _RELEASE = "release.yaml, or JSON (.json): docs/releases.md shows every key"
@@ -101,7 +101,7 @@ def _of_ledger(parser: argparse.ArgumentParser, *, required: bool = False) -> No
 
 
 def _check(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
-    from anonrisk.releases.release import Release
+    from anonrisk.releases.release.release import Release
 
     release = Release.load(given.release)
     found: list[ReleaseVerdict] = []
@@ -119,8 +119,8 @@ def _check(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG00
 
 
 def _approve(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
-    from anonrisk.releases.approvals import write_approvals
-    from anonrisk.releases.release import Release
+    from anonrisk.releases.release.approvals import write_approvals
+    from anonrisk.releases.release.release import Release
 
     release = Release.load(given.release)
     one = release.approve(by=given.by, key=options.key_of(given))
@@ -131,9 +131,9 @@ def _approve(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG
 
 
 def _publish(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
-    from anonrisk.releases.release import Release
-    from anonrisk.releases.release_verdict import ReleaseVerdict
-    from anonrisk.releases.seal import SigningKey
+    from anonrisk.pseudonyms.seal import SigningKey
+    from anonrisk.releases.release.release import Release
+    from anonrisk.releases.release.verdict import ReleaseVerdict
 
     release = Release.load(given.release)
     seal = None if given.seal is None else SigningKey.from_file(given.seal, shared=given.key_shared)
@@ -152,8 +152,8 @@ def _publish(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG
 
 def _verify(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     from anonrisk.errors import ManifestError
-    from anonrisk.releases.manifest import Manifest
-    from anonrisk.releases.seal import PublicKey
+    from anonrisk.pseudonyms.seal import PublicKey
+    from anonrisk.releases.ledger.manifest import Manifest
 
     keys: dict[str, Any] = {"key": None if given.public_key else options.key_of(given)}
     if given.public_key:
@@ -182,8 +182,8 @@ def _show(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
 def _named(path: str) -> Any:
     """Read a release or a manifest, whichever it is."""
     from anonrisk.errors import ManifestError
-    from anonrisk.releases.manifest import Manifest
-    from anonrisk.releases.release import Release
+    from anonrisk.releases.ledger.manifest import Manifest
+    from anonrisk.releases.release.release import Release
 
     if Path(path).suffix.casefold() != ".json":
         return Release.load(path)
@@ -194,7 +194,7 @@ def _named(path: str) -> Any:
 
 
 def _diff(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
-    from anonrisk.releases.release import Release
+    from anonrisk.releases.release.release import Release
 
     compared = Release.load(given.release).compare(_opened(given))
     return Outcome.of(compared, *compared, **compared.to_dict())
@@ -207,7 +207,7 @@ def _ledger(given: argparse.Namespace) -> Ledger | None:
 
 
 def _opened(given: argparse.Namespace, *, new: bool = False) -> Ledger:
-    from anonrisk.releases.ledger import Ledger
+    from anonrisk.releases.ledger.ledger import Ledger
 
     ledger = Ledger(given.ledger, key=options.key_of(given), new=new)
     if given.head is not None:
@@ -220,7 +220,7 @@ def _place(given: argparse.Namespace) -> str:
 
 
 def _approvals(given: argparse.Namespace, *, first: bool = False) -> tuple[Approval, ...]:
-    from anonrisk.releases.approvals import read_approvals
+    from anonrisk.releases.release.approvals import read_approvals
 
     path = Path(_place(given))
     if (first or given.approvals is None) and not path.exists():

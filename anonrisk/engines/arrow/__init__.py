@@ -16,9 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts.change import LabelsAsColumns, LeaveOut, MinimalUniques
-from anonrisk.counts.question import Question, WholePersons
-from anonrisk.counts.schema import Schema, Stored
 from anonrisk.engines.arrow import cells
 from anonrisk.engines.arrow.kinds import table_of
 from anonrisk.engines.held import HeldTable
@@ -28,14 +25,17 @@ from anonrisk.engines.pandas.schema import PandasSchema
 from anonrisk.engines.pandas.steps import COLUMNS_KEY
 from anonrisk.engines.reading.storage import n_unused
 from anonrisk.errors import EngineError
+from anonrisk.measures.counts.change import LabelsAsColumns, LeaveOut, MinimalUniques
+from anonrisk.measures.counts.question import Question, WholePersons
+from anonrisk.measures.counts.schema import Schema, Stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.change import Change
     from anonrisk.engines.arrow.tables import ArrowTable
+    from anonrisk.measures.counts.change import Change
 
 # Verbs that give tables back.
 GIVE_TABLES = ("annotate", "keep", "rewrite")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core import radix
-from anonrisk.counts.class_sizes import ClassCounts
-from anonrisk.counts.question import Group, Question
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.numpy.wildcard import MatchedKeys
 from anonrisk.engines.renumber import closed_up
+from anonrisk.measures.counts.class_sizes import ClassCounts
+from anonrisk.measures.counts.question import Group, Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

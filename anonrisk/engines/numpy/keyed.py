@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core import radix
-from anonrisk.core.encoding import (
+from anonrisk.engines.numpy.count import Encoded, is_dense, runs_of
+from anonrisk.engines.renumber import closed_up
+from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
+from anonrisk.pseudonyms.encoding import (
     class_hashes,
     encoded,
     letter_of,
@@ -17,9 +20,6 @@ from anonrisk.core.encoding import (
     placed,
     value_hashes,
 )
-from anonrisk.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
-from anonrisk.engines.numpy.count import Encoded, is_dense, runs_of
-from anonrisk.engines.renumber import closed_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.core.encoding import Hashes
     from anonrisk.engines.numpy.table import CodedTable
+    from anonrisk.pseudonyms.encoding import Hashes
 
     Integers = NDArray[np.int64]
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.counts.traces import LinkCounts
 from anonrisk.engines.numpy.count import runs_of
+from anonrisk.measures.counts.traces import LinkCounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.counts.traces import LinkQuestion
+    from anonrisk.measures.counts.traces import LinkQuestion
 
     Integers = NDArray[np.int64]
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.counts.class_sizes import ClassCounts
-from anonrisk.counts.matched import GRID, Attacker, Matched, Presence
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.count import Encoded, histogram
 from anonrisk.engines.renumber import closed_up
+from anonrisk.measures.counts.class_sizes import ClassCounts
+from anonrisk.measures.counts.matched import GRID, Attacker, Matched, Presence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.question import Against, Question
     from anonrisk.engines.numpy.table import CodedTable
+    from anonrisk.measures.counts.question import Against, Question
 
     Integers = NDArray[np.int64]
 

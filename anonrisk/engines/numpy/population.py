@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.counts.question import Against, Question
-from anonrisk.counts.weighted import Independence, WeightedClasses
 from anonrisk.engines.numpy.count import Encoded
 from anonrisk.engines.numpy.match import MatchedPairs, classes_of, sizes_of, weights_of
 from anonrisk.engines.renumber import closed_up
+from anonrisk.measures.counts.question import Against, Question
+from anonrisk.measures.counts.weighted import Independence, WeightedClasses
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name
-    from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.engines.numpy.table import CodedTable
+    from anonrisk.measures.counts.class_sizes import ClassCounts
 
 
 def weighted(table: CodedTable, question: Question, weight: Name) -> WeightedClasses:

@@ -10,9 +10,6 @@ import numpy as np
 
 from anonrisk.core import radix
 from anonrisk.core.hierarchy import text_of
-from anonrisk.counts.class_profiles import ValueCounts
-from anonrisk.counts.class_sizes import ClassCounts
-from anonrisk.counts.question import Question, Score, Scored, Sensitive
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.count import (
     Encoded,
@@ -26,6 +23,9 @@ from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.order import check_kinds, kind_of
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import EmptyTableError
+from anonrisk.measures.counts.class_profiles import ValueCounts
+from anonrisk.measures.counts.class_sizes import ClassCounts
+from anonrisk.measures.counts.question import Question, Score, Scored, Sensitive
 from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core import radix
-from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.count import (
     counts_of,
@@ -19,6 +18,7 @@ from anonrisk.engines.numpy.count import (
 from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import UnsupportedColumnError
+from anonrisk.measures.counts.class_sizes import ClassCounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.counter import Positions
-    from anonrisk.counts.question import Question
     from anonrisk.engines.numpy.table import CodedTable
+    from anonrisk.measures.counts.counter import Positions
+    from anonrisk.measures.counts.question import Question
 
 _INT32 = 2**31
 

@@ -10,8 +10,8 @@ import numpy as np
 from anonrisk.core.interrupt import interruptible
 from anonrisk.core.progress import tell
 from anonrisk.core.render import count_of
-from anonrisk.counts.change import Totals
-from anonrisk.counts.counter import DECIDED, number_of_sets
+from anonrisk.measures.counts.change import Totals
+from anonrisk.measures.counts.counter import DECIDED, number_of_sets
 from anonrisk.measures.suda import exponent, weights
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.counts.counter import Positions
+    from anonrisk.measures.counts.counter import Positions
 
 
 class UniqueScores:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core import radix
-from anonrisk.counts.tally import Domain, Tally
 from anonrisk.engines.numpy.count import is_dense, tally_keys
 from anonrisk.engines.renumber import closed_up
+from anonrisk.measures.counts.tally import Domain, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,16 +10,16 @@ import numpy as np
 from anonrisk.core.interrupt import interruptible
 from anonrisk.core.progress import tell
 from anonrisk.core.render import count_of
-from anonrisk.counts.traces import MEASURED, StepCounts, TraceCounts
 from anonrisk.engines.numpy.count import histogram, runs_of
 from anonrisk.engines.numpy.visits import Index, KeySet, Visits
 from anonrisk.engines.renumber import closed_up
 from anonrisk.engines.times import tied_times
+from anonrisk.measures.counts.traces import MEASURED, StepCounts, TraceCounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.counts.traces import TraceQuestion
+    from anonrisk.measures.counts.traces import TraceQuestion
 
     Integers = NDArray[np.int64]
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core import radix
-from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.engines.numpy.count import Encoded, histogram, runs_of
 from anonrisk.engines.renumber import closed_up
+from anonrisk.measures.counts.class_sizes import ClassCounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.counts.question import Question
     from anonrisk.engines.numpy.table import CodedTable
+    from anonrisk.measures.counts.question import Question
 
     Integers = NDArray[np.int64]
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.pseudonyms import Pseudonymisation
-from anonrisk.counts import change as changes
-from anonrisk.counts import question as questions
-from anonrisk.counts.contents import CellContents, SomeTexts
-from anonrisk.counts.keyed import KeyedTally
-from anonrisk.counts.sketch import SketchCounts, SketchTally
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy import count, profile, tally, whole_person
 from anonrisk.engines.pandas import contents, labels, marked, rewrite, sets
 from anonrisk.engines.pandas.guard import guarded
 from anonrisk.engines.pandas.schema import PandasSchema, with_roles
 from anonrisk.engines.pandas.table import PandasTable
+from anonrisk.measures.counts import change as changes
+from anonrisk.measures.counts import question as questions
+from anonrisk.measures.counts.contents import CellContents, SomeTexts
+from anonrisk.measures.counts.keyed import KeyedTally
+from anonrisk.measures.counts.sketch import SketchCounts, SketchTally
+from anonrisk.pseudonyms.pseudonym import Pseudonymisation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anonrisk.core.column_roles import Roles
-    from anonrisk.counts.class_profiles import ValueCounts
-    from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
+    from anonrisk.measures.counts.class_profiles import ValueCounts
+    from anonrisk.measures.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
 
 
 @guarded

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.core.pseudonyms import instant, too_fine
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.times import not_a_time, not_on_the_calendar, too_far_away
 from anonrisk.errors import AnonRiskError, UnsupportedColumnError
+from anonrisk.pseudonyms.pseudonym import instant, too_fine
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,13 +14,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts import contents as rules
-from anonrisk.counts.check_digits import CHECKED, FORMATS, LONGEST, SEPARATORS, WHOLE_LENGTHS
-from anonrisk.counts.contents import BITS, CellContents, ColumnContents, Looks, Numbers, SomeTexts
-from anonrisk.counts.shapes import DATES, DEGREES, ENOUGH, FRACTION, UNCHECKED
 from anonrisk.engines.pandas import objects
 from anonrisk.engines.pandas.encode import column_of, remembered
 from anonrisk.engines.pandas.shape import is_date, is_text
+from anonrisk.measures.counts import contents as rules
+from anonrisk.measures.counts.check_digits import (
+    CHECKED,
+    FORMATS,
+    LONGEST,
+    SEPARATORS,
+    WHOLE_LENGTHS,
+)
+from anonrisk.measures.counts.contents import (
+    BITS,
+    CellContents,
+    ColumnContents,
+    Looks,
+    Numbers,
+    SomeTexts,
+)
+from anonrisk.measures.counts.shapes import DATES, DEGREES, ENOUGH, FRACTION, UNCHECKED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.counts.question import Question
-from anonrisk.counts.traces import LinkCounts, check_any, missing_user
 from anonrisk.engines.numpy.count import Encoded
 from anonrisk.engines.numpy.link import link_counts
 from anonrisk.engines.pandas.clock import clock
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.renumber import closed_up
 from anonrisk.engines.times import check_moment, missing_time
+from anonrisk.measures.counts.question import Question
+from anonrisk.measures.counts.traces import LinkCounts, check_any, missing_user
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from anonrisk.counts.traces import LinkQuestion
+    from anonrisk.measures.counts.traces import LinkQuestion
 
     Integers = NDArray[np.int64]
 

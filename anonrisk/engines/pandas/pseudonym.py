@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.core.collisions import refuse_collisions
-from anonrisk.core.pseudonyms import canonical_all, pseudonym_maker, refused, too_far
 from anonrisk.engines.pandas import objects
 from anonrisk.engines.pandas.clock import clock
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.renumber import closed_up
 from anonrisk.engines.times import missing_time
 from anonrisk.errors import AnonRiskError, UnsupportedColumnError
+from anonrisk.pseudonyms.collisions import refuse_collisions
+from anonrisk.pseudonyms.pseudonym import canonical_all, pseudonym_maker, refused, too_far
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.core.pseudonyms import Pseudonymisation
+    from anonrisk.pseudonyms.pseudonym import Pseudonymisation
 
     Integers = NDArray[np.int64]
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.core import radix
-from anonrisk.counts.change import RecodeByRegion, UnseenCounts
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.encode import column_of
@@ -16,9 +15,10 @@ from anonrisk.engines.pandas.numbers import as_decimal, bounds, places_of, type_
 from anonrisk.engines.pandas.table import PandasTable, plain
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
-from anonrisk.recode import Bins, Keep, Star, TopBottom
-from anonrisk.recode.edges import bins_at
-from anonrisk.recode.labels import MARKER
+from anonrisk.measures.counts.change import RecodeByRegion, UnseenCounts
+from anonrisk.measures.recode import Bins, Keep, Star, TopBottom
+from anonrisk.measures.recode.edges import bins_at
+from anonrisk.measures.recode.labels import MARKER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.change import Recode
-    from anonrisk.recode import Recoding
-    from anonrisk.recode.regions import Regions
+    from anonrisk.measures.counts.change import Recode
+    from anonrisk.measures.recode import Recoding
+    from anonrisk.measures.recode.regions import Regions
 
 
 def recode(frame: pd.DataFrame, change: Recode | RecodeByRegion) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from anonrisk.engines.pandas.table import PandasTable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.counts.question import Question, Score, Sensitive
+    from anonrisk.measures.counts.question import Question, Score, Sensitive
 
 
 def sizes(frame: pd.DataFrame, question: Question, name: str) -> pd.Series[Any]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core.column_roles import Roles
-from anonrisk.counts.schema import Schema
 from anonrisk.engines.held import ROLES_KEY
 from anonrisk.engines.pandas import encode, labels, objects, unused
 from anonrisk.engines.pandas.guard import guarded
+from anonrisk.measures.counts.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.schema import Stored
+    from anonrisk.measures.counts.schema import Stored
 
 
 @guarded

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts.coarser import (
+from anonrisk.engines.numpy.sets import CodedSets, compact
+from anonrisk.engines.pandas import shape
+from anonrisk.engines.pandas.encode import column_of
+from anonrisk.engines.pandas.guard import guarded
+from anonrisk.engines.pandas.shape import first_of_each, is_text
+from anonrisk.engines.pandas.table import PandasTable
+from anonrisk.measures.counts.coarser import (
     CODE,
     DAY,
     MOST_WORDS,
@@ -19,21 +25,15 @@ from anonrisk.counts.coarser import (
     FirstCharacters,
     halved,
 )
-from anonrisk.engines.numpy.sets import CodedSets, compact
-from anonrisk.engines.pandas import shape
-from anonrisk.engines.pandas.encode import column_of
-from anonrisk.engines.pandas.guard import guarded
-from anonrisk.engines.pandas.shape import first_of_each, is_text
-from anonrisk.engines.pandas.table import PandasTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from anonrisk.counts.coarser import Coarsening
-    from anonrisk.counts.question import Question
-    from anonrisk.counts.shapes import Numerals, Shape
+    from anonrisk.measures.counts.coarser import Coarsening
+    from anonrisk.measures.counts.question import Question
+    from anonrisk.measures.counts.shapes import Numerals, Shape
 
 
 def coarser(

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts.shapes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE, Numerals, Shape
+from anonrisk.measures.counts.shapes import (
+    DATES,
+    FRACTION,
+    NATIONAL_NUMBERS,
+    SHAPES,
+    WHOLE,
+    Numerals,
+    Shape,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts.tally import DATES, MICROSECONDS, NUMBERS
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.microaggregate import means, means_of_several, too_large
 from anonrisk.engines.numpy.tally import coded_rows, tally
@@ -18,6 +17,7 @@ from anonrisk.engines.pandas.recode import as_floats, kind_of, replaced
 from anonrisk.engines.pandas.table import PandasTable, is_arrow_date
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import RolesLostError
+from anonrisk.measures.counts.tally import DATES, MICROSECONDS, NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.change import Noise
-    from anonrisk.counts.tally import Domain
+    from anonrisk.measures.counts.change import Noise
+    from anonrisk.measures.counts.tally import Domain
 
 _ATTRS_KEY = "anonrisk_perturbed"
 COLUMNS_KEY = "anonrisk_perturbed_among"

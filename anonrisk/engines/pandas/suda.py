@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.counts.change import Totals
     from anonrisk.engines.pandas.sets import PandasSets
+    from anonrisk.measures.counts.change import Totals
 
 
 def scores(

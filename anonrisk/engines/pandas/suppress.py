@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.core import radix
-from anonrisk.counts.change import CellSuppression, ChosenCells
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy import profile
 from anonrisk.engines.numpy.count import Encoded, sizes_of
@@ -20,6 +19,7 @@ from anonrisk.engines.pandas.recode import labelled, replaced, without_unused
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.counts.change import CellSuppression, ChosenCells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.question import Question, Score, Sensitive
-    from anonrisk.counts.tally import Domain
+    from anonrisk.measures.counts.question import Question, Score, Sensitive
+    from anonrisk.measures.counts.tally import Domain
 
 
 def records(

@@ -8,20 +8,20 @@ import numpy as np
 from pandas.util import hash_pandas_object
 
 from anonrisk.core import radix
-from anonrisk.counts.traces import TraceCounts, check_any, missing_items, missing_user
 from anonrisk.engines.numpy.traces import NumberedRecords, trace_counts
 from anonrisk.engines.pandas.clock import clock
 from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.renumber import closed_up
 from anonrisk.engines.times import missing_time
+from anonrisk.measures.counts.traces import TraceCounts, check_any, missing_items, missing_user
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.traces import TraceQuestion
     from anonrisk.engines.numpy.table import Codes
+    from anonrisk.measures.counts.traces import TraceQuestion
 
     Integers = NDArray[np.int64]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts.schema import Stored
 from anonrisk.engines.reading.parquet_files import OURS
+from anonrisk.measures.counts.schema import Stored
 
 
 def stored(frame: pd.DataFrame) -> Stored:

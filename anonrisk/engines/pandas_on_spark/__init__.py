@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anonrisk.core.pseudonyms import Pseudonymisation
-from anonrisk.counts import change as changes
-from anonrisk.counts.change import Totals
-from anonrisk.counts.contents import CellContents, SomeTexts
-from anonrisk.counts.question import Asks, ManySets
 from anonrisk.engines.pandas.labels import level_names
 from anonrisk.engines.refused import CATEGORICAL
 from anonrisk.engines.spark import SparkEngine
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.schema import SparkSchema
 from anonrisk.errors import UnsupportedColumnError
+from anonrisk.measures.counts import change as changes
+from anonrisk.measures.counts.change import Totals
+from anonrisk.measures.counts.contents import CellContents, SomeTexts
+from anonrisk.measures.counts.question import Asks, ManySets
+from anonrisk.pseudonyms.pseudonym import Pseudonymisation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,19 +12,19 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts import bounds
-from anonrisk.counts.class_sizes import ClassCounts
-from anonrisk.counts.question import Group
 from anonrisk.engines import refusals
 from anonrisk.engines.pushed.records import CountedRecords, again, none_of
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.class_sizes import ClassCounts
+from anonrisk.measures.counts.question import Group
 from anonrisk.measures.formula import UP_TO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.question import Question
     from anonrisk.engines.pushed.rows import PushedTable, Row, Rows
+    from anonrisk.measures.counts.question import Question
 
 
 def class_sizes(table: PushedTable, question: Question) -> list[ClassCounts]:

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.counts import bounds
-from anonrisk.counts.class_sizes import ClassCounts
-from anonrisk.counts.matched import GRID, Attacker, Matched, Presence
 from anonrisk.engines import refusals
 from anonrisk.engines.pushed.numbers import LARGEST, log_of_rest, rising
 from anonrisk.engines.pushed.rows import Cells, any_missing, sum_where
 from anonrisk.errors import TooManyClassesError, UnsupportedColumnError
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.class_sizes import ClassCounts
+from anonrisk.measures.counts.matched import GRID, Attacker, Matched, Presence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.question import Against, Question
     from anonrisk.engines.pushed.rows import PushedTable, Row, Rows
+    from anonrisk.measures.counts.question import Against, Question
 
 _NUMBERS = ("whole numbers", "floats", "decimals")
 # By which size classes are put together.

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.counts.question import Against, Question
-from anonrisk.counts.weighted import Independence, WeightedClasses
 from anonrisk.engines.numpy.match import MatchedPairs
 from anonrisk.engines.numpy.population import of_weights
 from anonrisk.engines.pushed.match import Sides
 from anonrisk.engines.pushed.numbers import exp, rising
 from anonrisk.engines.pushed.rows import sum_where
+from anonrisk.measures.counts.question import Against, Question
+from anonrisk.measures.counts.weighted import Independence, WeightedClasses
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name

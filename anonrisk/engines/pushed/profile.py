@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.counts import bounds
-from anonrisk.counts.class_profiles import ValueCounts
-from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.engines.pushed.records import CountedRecords, again
 from anonrisk.engines.pushed.values import ClassValues
 from anonrisk.errors import TooManyProfilesError
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.class_profiles import ValueCounts
+from anonrisk.measures.counts.class_sizes import ClassCounts
 
 if TYPE_CHECKING:
-    from anonrisk.counts.question import Question, Sensitive
     from anonrisk.engines.pushed.rows import PushedTable, Row, Rows
+    from anonrisk.measures.counts.question import Question, Sensitive
 
 
 def profiles(table: PushedTable, question: Question, sensitive: Sensitive) -> ValueCounts:

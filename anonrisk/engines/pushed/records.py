@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.question import Question, Sensitive
     from anonrisk.engines.pushed.rows import PushedTable, Row, Rows
+    from anonrisk.measures.counts.question import Question, Sensitive
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from anonrisk.counts.question import Scored
 from anonrisk.engines.pushed.count import Histogram, smallest_classes
 from anonrisk.engines.pushed.records import CountedRecords, again, none_of
 from anonrisk.engines.pushed.values import ClassValues
 from anonrisk.errors import ArgumentError, EngineError
 from anonrisk.measures import tcloseness
+from anonrisk.measures.counts.question import Scored
 from anonrisk.measures.formula import UP_TO, Placeholders
 from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.counts.question import Question, Score, Sensitive
     from anonrisk.engines.pushed.rows import PushedTable, Row, Rows
+    from anonrisk.measures.counts.question import Question, Score, Sensitive
 
 
 def scores(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts import bounds
-from anonrisk.counts.tally import typed
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.tally import tally as tally_of_rows
 from anonrisk.engines.pandas.table import PandasTable
-from anonrisk.recode.edges import named_edges
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.tally import typed
+from anonrisk.measures.recode.edges import named_edges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.tally import Tally
     from anonrisk.engines.pushed.rows import Row, Rows
+    from anonrisk.measures.counts.tally import Tally
 
     Counts = NDArray[np.int64]
 

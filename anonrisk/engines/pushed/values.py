@@ -21,9 +21,9 @@ from anonrisk.measures.formula import UP_TO
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonrisk.counts.question import Sensitive
     from anonrisk.engines.pushed.records import CountedRecords
     from anonrisk.engines.pushed.rows import Row, Rows
+    from anonrisk.measures.counts.question import Sensitive
 
 _NUMBERS = ("whole numbers", "floats", "decimals")
 _NO_ORDER = ("text", "bytes")

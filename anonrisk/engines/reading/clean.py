@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from anonrisk.counts.schema import Stored
     from anonrisk.engines.reading.files import Part
+    from anonrisk.measures.counts.schema import Stored
 
 
 @dataclass(frozen=True)

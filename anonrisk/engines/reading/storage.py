@@ -10,10 +10,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts.schema import Stored
 from anonrisk.engines.reading import files, metadata
 from anonrisk.engines.reading.parquet_files import open_feather
 from anonrisk.errors import UnreadableTableError
+from anonrisk.measures.counts.schema import Stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from anonrisk.core.literals import ScannedFormat
 from anonrisk.core.render import bytes_of
-from anonrisk.counts.question import InHousehold, InPopulation
 from anonrisk.engines.pandas.schema import PandasSchema
 from anonrisk.engines.reading import files, parquet_files
 from anonrisk.engines.scan import columns
@@ -21,15 +20,16 @@ from anonrisk.engines.sql import SqlEngine, SqlTable
 from anonrisk.engines.sql.guard import guarded
 from anonrisk.engines.sql.schema import SqlSchema
 from anonrisk.errors import ArgumentError, UnreadableTableError, UnsupportedColumnError
+from anonrisk.measures.counts.question import InHousehold, InPopulation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.question import Asks
     from anonrisk.engines.reading.files import Part, TextFormat, Wanted
     from anonrisk.engines.scan.columns import Columns
     from anonrisk.engines.sql.database import Database
+    from anonrisk.measures.counts.question import Asks
 
 MEMORY = "2GB"
 

@@ -5,12 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.pseudonyms import Pseudonymisation
-from anonrisk.counts import change as changes
-from anonrisk.counts import question as questions
-from anonrisk.counts.contents import CellContents, SomeTexts
-from anonrisk.counts.keyed import KeyedTally
-from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
 from anonrisk.engines.pushed import count as pushed_count
 from anonrisk.engines.pushed import match as pushed_match
@@ -39,6 +33,12 @@ from anonrisk.engines.spark import (
 from anonrisk.engines.spark.rows import SparkTable
 from anonrisk.engines.spark.schema import SparkSchema
 from anonrisk.engines.spark.sqlframe import SqlFrameEngine
+from anonrisk.measures.counts import change as changes
+from anonrisk.measures.counts import question as questions
+from anonrisk.measures.counts.contents import CellContents, SomeTexts
+from anonrisk.measures.counts.keyed import KeyedTally
+from anonrisk.measures.counts.sketch import SketchTally
+from anonrisk.pseudonyms.pseudonym import Pseudonymisation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from anonrisk.core.column_roles import Roles
-    from anonrisk.counts.class_profiles import ValueCounts
-    from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
+    from anonrisk.measures.counts.class_profiles import ValueCounts
+    from anonrisk.measures.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
 
 
 def frame_types() -> tuple[type, ...]:

@@ -7,15 +7,15 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts import bounds
-from anonrisk.counts.class_sizes import ClassCounts
-from anonrisk.counts.question import Group, Question
 from anonrisk.engines import refusals
 from anonrisk.engines.pushed import count
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rows import SparkTable, label_of
 from anonrisk.engines.spark.wildcard import SparkMatchedKeys
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.class_sizes import ClassCounts
+from anonrisk.measures.counts.question import Group, Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

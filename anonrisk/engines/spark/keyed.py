@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.core import encoding
-from anonrisk.counts.keyed import KeyedCounts, KeyedValues
-from anonrisk.counts.sketch import ALL, SketchCounts, Smallest
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.spark.clock import instant
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
+from anonrisk.measures.counts.keyed import KeyedCounts, KeyedValues
+from anonrisk.measures.counts.sketch import ALL, SketchCounts, Smallest
+from anonrisk.pseudonyms import encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.keyed import KeyedTally
-    from anonrisk.counts.sketch import SketchTally
+    from anonrisk.measures.counts.keyed import KeyedTally
+    from anonrisk.measures.counts.sketch import SketchTally
 
 _LETTERS = {
     **dict.fromkeys(("string", "char", "varchar", "void"), "s"),

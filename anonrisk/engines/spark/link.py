@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk.counts.traces import LinkCounts
 from anonrisk.engines.spark.clock import on_calendar, whole_part
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.linked import Linked
 from anonrisk.engines.times import check_moment
+from anonrisk.measures.counts.traces import LinkCounts
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from anonrisk.counts.traces import LinkQuestion
+    from anonrisk.measures.counts.traces import LinkQuestion
 
 
 def links(frame: DataFrame, question: LinkQuestion) -> LinkCounts:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts.traces import check_any, missing_items, missing_user
 from anonrisk.engines.spark.clock import clock
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.times import missing_time
+from anonrisk.measures.counts.traces import check_any, missing_items, missing_user
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

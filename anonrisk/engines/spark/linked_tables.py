@@ -10,20 +10,20 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts import bounds
-from anonrisk.counts.class_sizes import ClassCounts
-from anonrisk.counts.question import LinkedCounts
 from anonrisk.engines import refusals
 from anonrisk.engines.spark import count
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.class_sizes import ClassCounts
+from anonrisk.measures.counts.question import LinkedCounts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame
 
-    from anonrisk.counts.question import LinkedClasses, Question
+    from anonrisk.measures.counts.question import LinkedClasses, Question
 
 # A cluster shuffles more than one process holds.
 MOST = 100 * bounds.MAX_COMBINATIONS

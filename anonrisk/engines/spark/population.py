@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk.counts.question import Against, Question
-from anonrisk.counts.weighted import WeightedClasses
 from anonrisk.engines.pushed.match import Sides
 from anonrisk.engines.spark.rows import SparkTable
+from anonrisk.measures.counts.question import Against, Question
+from anonrisk.measures.counts.weighted import WeightedClasses
 from anonrisk.predict.population.benedetti_franconi import RECURSION, TERMS
 
 if TYPE_CHECKING:

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.pseudonyms import pseudonym_maker, refused
 from anonrisk.engines.spark.clock import clock, instant, whole_part
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rewrite import refusing
+from anonrisk.pseudonyms.pseudonym import pseudonym_maker, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import DataFrame
 
-    from anonrisk.core.pseudonyms import Pseudonymisation
+    from anonrisk.pseudonyms.pseudonym import Pseudonymisation
 
 _TEXT = ("string", "char", "varchar")
 _WHOLE = ("byte", "short", "integer", "long")

@@ -6,13 +6,13 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts.change import UnseenCounts
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rewrite import refusing
 from anonrisk.errors import ArgumentError
-from anonrisk.recode import (
+from anonrisk.measures.counts.change import UnseenCounts
+from anonrisk.measures.recode import (
     Bins,
     DatePart,
     Keep,
@@ -23,8 +23,8 @@ from anonrisk.recode import (
     TopBottom,
     ZipArea,
 )
-from anonrisk.recode.labels import of_earlier
-from anonrisk.recode.texts import ZIP
+from anonrisk.measures.recode.labels import of_earlier
+from anonrisk.measures.recode.texts import ZIP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Name
-    from anonrisk.recode import Recoding
+    from anonrisk.measures.recode import Recoding
 
 _KINDS = {
     **dict.fromkeys(("byte", "short", "integer", "long"), "whole"),

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.counts import bounds
-from anonrisk.counts.tally import PlacedTally, typed
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.table import PandasTable
@@ -18,9 +16,11 @@ from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import counted, day, expression, in_bins, kind_of, replaced
 from anonrisk.engines.spark.rewrite import refusing
 from anonrisk.engines.spark.tally import brought, cell
-from anonrisk.recode import Keep, Star
-from anonrisk.recode.labels import MARKER
-from anonrisk.recode.regions import DateRanges, NumberRanges, Parts
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.tally import PlacedTally, typed
+from anonrisk.measures.recode import Keep, Star
+from anonrisk.measures.recode.labels import MARKER
+from anonrisk.measures.recode.regions import DateRanges, NumberRanges, Parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.change import UnseenCounts
-    from anonrisk.counts.question import ClassesInRegions
-    from anonrisk.recode import Recoding
-    from anonrisk.recode.regions import ByRegion, Regions
+    from anonrisk.measures.counts.change import UnseenCounts
+    from anonrisk.measures.counts.question import ClassesInRegions
+    from anonrisk.measures.recode import Recoding
+    from anonrisk.measures.recode.regions import ByRegion, Regions
 
 
 def by_region(frame: DataFrame, regions: Regions, unseen: str) -> DataFrame:

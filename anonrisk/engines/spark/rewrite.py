@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Qid
-    from anonrisk.counts.question import Question, Score, Sensitive
+    from anonrisk.measures.counts.question import Question, Score, Sensitive
 
 
 def sizes(frame: DataFrame, question: Question, name: str) -> DataFrame:

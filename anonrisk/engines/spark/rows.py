@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts import bounds
 from anonrisk.engines import refusals
 from anonrisk.engines.order import as_number
 from anonrisk.engines.pushed import rows as steps
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection, modules
 from anonrisk.measures import tcloseness
+from anonrisk.measures.counts import bounds
 from anonrisk.measures.formula import ALL
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk.counts.schema import Schema
 from anonrisk.engines.refused import STREAM, refused
 from anonrisk.engines.spark import project, recode, roles, steps
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.measures.counts.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

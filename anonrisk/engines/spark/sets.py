@@ -10,13 +10,28 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts.class_sizes import ClassCounts
-from anonrisk.counts.coarser import CODE, DAY, MOST_WORDS, Commonest, FirstCharacters, halved
-from anonrisk.counts.shapes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE, Numerals, Shape
 from anonrisk.engines import refusals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedColumnError
+from anonrisk.measures.counts.class_sizes import ClassCounts
+from anonrisk.measures.counts.coarser import (
+    CODE,
+    DAY,
+    MOST_WORDS,
+    Commonest,
+    FirstCharacters,
+    halved,
+)
+from anonrisk.measures.counts.shapes import (
+    DATES,
+    FRACTION,
+    NATIONAL_NUMBERS,
+    SHAPES,
+    WHOLE,
+    Numerals,
+    Shape,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,9 +39,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.coarser import Coarsening
-    from anonrisk.counts.counter import Positions
-    from anonrisk.counts.question import Question
+    from anonrisk.measures.counts.coarser import Coarsening
+    from anonrisk.measures.counts.counter import Positions
+    from anonrisk.measures.counts.question import Question
 
 _TEXT = ("string", "char", "varchar")
 _WHOLE = ("byte", "short", "integer", "long")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from anonrisk.counts.change import LabelsAsColumns
-from anonrisk.counts.question import ByGroup, Question
 from anonrisk.engines.refused import SQLFRAME, refused
 from anonrisk.engines.spark import count
 from anonrisk.engines.spark.schema import SparkSchema
+from anonrisk.measures.counts.change import LabelsAsColumns
+from anonrisk.measures.counts.question import ByGroup, Question
 
 
 class SqlFrameEngine:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.counts.tally import DATES, MICROSECONDS, NUMBERS
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.microaggregate import MAX_MDAV, means, means_of_several
 from anonrisk.engines.spark.clock import instant
@@ -18,6 +17,7 @@ from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import bounds, kind_of, replaced, type_of
 from anonrisk.engines.spark.tally import tally, values_of
 from anonrisk.errors import TooManyClassesError, TooManyRecordsError
+from anonrisk.measures.counts.tally import DATES, MICROSECONDS, NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.change import Noise
-    from anonrisk.counts.tally import Domain
+    from anonrisk.measures.counts.change import Noise
+    from anonrisk.measures.counts.tally import Domain
 
 _METADATA_KEY = "anonrisk_perturbed"
 

@@ -10,9 +10,9 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts.change import Totals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.counts.change import Totals
 from anonrisk.measures.suda import exponent, weights
 
 if TYPE_CHECKING:

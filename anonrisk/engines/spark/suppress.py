@@ -6,8 +6,6 @@ from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts import bounds
-from anonrisk.counts.change import CellSuppression, ChosenCells
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.numpy.tally import coded_rows
@@ -18,13 +16,15 @@ from anonrisk.engines.spark.recode import kind_of, replaced, type_of
 from anonrisk.engines.spark.rewrite import refusing, with_sizes
 from anonrisk.engines.spark.tally import brought, cell
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.change import CellSuppression, ChosenCells
 
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.question import Question
+    from anonrisk.measures.counts.question import Question
 
 
 def records(frame: DataFrame, question: Question, k: int) -> DataFrame:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts import bounds
-from anonrisk.counts.tally import DATES, NUMBERS
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.pushed import tally as pushed_tally
 from anonrisk.engines.pushed.rows import Made
@@ -15,9 +13,11 @@ from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import day, in_bins, kind_of, type_of
 from anonrisk.engines.spark.rows import SparkTable
 from anonrisk.errors import ArgumentError, TooManyClassesError, TooManyValuesError
-from anonrisk.recode import Bins
-from anonrisk.recode.edges import bins_at
-from anonrisk.recode.edges import quantile_bins as bins_of_counts
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.tally import DATES, NUMBERS
+from anonrisk.measures.recode import Bins
+from anonrisk.measures.recode.edges import bins_at
+from anonrisk.measures.recode.edges import quantile_bins as bins_of_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.tally import Tally
     from anonrisk.engines.pushed.rows import Rows
+    from anonrisk.measures.counts.tally import Tally
 
 
 def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0) -> Tally:

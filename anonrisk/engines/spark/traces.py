@@ -11,16 +11,16 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.progress import tell
-from anonrisk.counts.traces import StepCounts, TraceCounts
 from anonrisk.engines.spark.clock import on_calendar
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.linked import Linked
 from anonrisk.engines.times import tied_times
+from anonrisk.measures.counts.traces import StepCounts, TraceCounts
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
 
-    from anonrisk.counts.traces import TraceQuestion
+    from anonrisk.measures.counts.traces import TraceQuestion
 
 
 # Looking through everybody who has the rarest point of a set costs users times users. Here every

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts import bounds
 from anonrisk.engines import refusals
+from anonrisk.measures.counts import bounds
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row

@@ -10,12 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts import bounds
-from anonrisk.counts import change as changes
-from anonrisk.counts import question as questions
-from anonrisk.counts.contents import CellContents, SomeTexts
-from anonrisk.counts.keyed import KeyedTally
-from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
 from anonrisk.engines.pushed import count as pushed_count
 from anonrisk.engines.pushed import match as pushed_match
@@ -33,12 +27,18 @@ from anonrisk.engines.sql import (
 )
 from anonrisk.engines.sql.schema import SqlSchema
 from anonrisk.engines.sql.table import SqlTable
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import change as changes
+from anonrisk.measures.counts import question as questions
+from anonrisk.measures.counts.contents import CellContents, SomeTexts
+from anonrisk.measures.counts.keyed import KeyedTally
+from anonrisk.measures.counts.sketch import SketchTally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.column_roles import Roles
-    from anonrisk.counts.class_profiles import ValueCounts
+    from anonrisk.measures.counts.class_profiles import ValueCounts
 
 __all__ = ["SqlEngine", "SqlTable"]
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anonrisk.counts.question import Question, Sensitive
 from anonrisk.engines.pushed.count import persons_by_size, sizes_of_records
 from anonrisk.engines.pushed.records import CountedRecords
 from anonrisk.engines.pushed.rows import Named
@@ -20,10 +19,11 @@ from anonrisk.engines.pushed.values import ClassValues
 from anonrisk.engines.sql.dialects import dialect_of
 from anonrisk.engines.sql.rows import text
 from anonrisk.engines.sql.text import written
+from anonrisk.measures.counts.question import Question, Sensitive
 from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
-    from anonrisk.counts.question import Score
+    from anonrisk.measures.counts.question import Score
 
 # Databases that are asked by other tools. SQLite has a type for each cell, which no catalogue of
 # columns tells beforehand.

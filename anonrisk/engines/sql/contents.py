@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from anonrisk.counts import contents as rules
-from anonrisk.counts.contents import (
+from anonrisk.engines.sql.cells import let_look
+from anonrisk.engines.sql.rewrite import own
+from anonrisk.engines.sql.searched import kinds_of
+from anonrisk.engines.sql.table import kind_of_cells
+from anonrisk.measures.counts import contents as rules
+from anonrisk.measures.counts.contents import (
     CellContents,
     ColumnContents,
     Looks,
     Numbers,
     SomeTexts,
 )
-from anonrisk.engines.sql.cells import let_look
-from anonrisk.engines.sql.rewrite import own
-from anonrisk.engines.sql.searched import kinds_of
-from anonrisk.engines.sql.table import kind_of_cells
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

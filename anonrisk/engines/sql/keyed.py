@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sqlalchemy as sa
 
-from anonrisk.core.encoding import refused as no_letter
 from anonrisk.engines import keyed
 from anonrisk.engines.keyed import Batch
 from anonrisk.engines.refused import SQLITE_STATE, refused
 from anonrisk.engines.sql.dialects import NANOSECONDS
 from anonrisk.engines.sql.numbers import double
 from anonrisk.engines.sql.table import kind_of_cells
+from anonrisk.pseudonyms.encoding import refused as no_letter
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.keyed import KeyedCounts, KeyedTally
-    from anonrisk.counts.sketch import SketchCounts, SketchTally
     from anonrisk.engines.sql.table import SqlTable
+    from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally
+    from anonrisk.measures.counts.sketch import SketchCounts, SketchTally
 
 # Classes that are here at once.
 BATCH = 100_000

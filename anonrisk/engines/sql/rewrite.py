@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from anonrisk.core.columns import Qid
-    from anonrisk.counts.question import Question
     from anonrisk.engines.sql.table import SqlTable
+    from anonrisk.measures.counts.question import Question
 
 
 def sizes(table: SqlTable, question: Question, name: str) -> SqlTable:

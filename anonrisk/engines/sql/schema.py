@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk.counts.schema import Schema
 from anonrisk.engines.sql.cells import largest_whole
+from anonrisk.measures.counts.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

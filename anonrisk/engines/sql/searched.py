@@ -12,8 +12,8 @@ from anonrisk.errors import UnsupportedColumnError
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.question import Question
     from anonrisk.engines.sql.table import SqlTable
+    from anonrisk.measures.counts.question import Question
 
 
 class SearchedColumns:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from anonrisk.counts.coarser import (
+from anonrisk.engines.pushed.count import Histogram, set_histograms
+from anonrisk.engines.pushed.records import lost_rows
+from anonrisk.engines.pushed.rows import Made
+from anonrisk.engines.sql import cells
+from anonrisk.engines.sql.cells import let_look, matches
+from anonrisk.engines.sql.searched import SearchedColumns
+from anonrisk.engines.sql.table import kind_of_cells
+from anonrisk.measures.counts.coarser import (
     CODE,
     DAY,
     MOST_WORDS,
@@ -16,24 +23,25 @@ from anonrisk.counts.coarser import (
     FirstCharacters,
     halved,
 )
-from anonrisk.counts.shapes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE, Numerals, Shape
-from anonrisk.engines.pushed.count import Histogram, set_histograms
-from anonrisk.engines.pushed.records import lost_rows
-from anonrisk.engines.pushed.rows import Made
-from anonrisk.engines.sql import cells
-from anonrisk.engines.sql.cells import let_look, matches
-from anonrisk.engines.sql.searched import SearchedColumns
-from anonrisk.engines.sql.table import kind_of_cells
+from anonrisk.measures.counts.shapes import (
+    DATES,
+    FRACTION,
+    NATIONAL_NUMBERS,
+    SHAPES,
+    WHOLE,
+    Numerals,
+    Shape,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from anonrisk.core.columns import Qid
-    from anonrisk.counts.class_sizes import ClassCounts
-    from anonrisk.counts.coarser import Coarsening
-    from anonrisk.counts.counter import Positions
-    from anonrisk.counts.question import Question
     from anonrisk.engines.sql.table import SqlTable
+    from anonrisk.measures.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.coarser import Coarsening
+    from anonrisk.measures.counts.counter import Positions
+    from anonrisk.measures.counts.question import Question
 
     _Coarser = dict[int, tuple[Any, Coarsening]]
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from anonrisk.core.render import count_of
-from anonrisk.counts.change import Totals
 from anonrisk.engines.refused import ROWS_READ_AGAIN, refused
 from anonrisk.engines.sql.numbers import double
 from anonrisk.engines.sql.rewrite import MARK, check_marks, check_new, own, with_marks
 from anonrisk.engines.sql.table import any_missing
 from anonrisk.engines.sql.text import check_logarithms
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.counts.change import Totals
 from anonrisk.measures.suda import exponent, weights
 
 if TYPE_CHECKING:

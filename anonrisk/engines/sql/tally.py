@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from anonrisk.counts import bounds
-from anonrisk.counts.tally import DATES, NUMBERS
 from anonrisk.engines import limits
 from anonrisk.engines.pushed import tally as pushed_tally
 from anonrisk.engines.pushed.rows import Made
@@ -19,14 +17,16 @@ from anonrisk.engines.sql.dialects import NANOSECONDS
 from anonrisk.engines.sql.numbers import LARGEST, double
 from anonrisk.engines.sql.table import kind_of_cells
 from anonrisk.errors import UnsupportedColumnError
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.tally import DATES, NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.tally import Tally
     from anonrisk.engines.pushed.rows import Row, Rows
     from anonrisk.engines.sql.table import SqlTable
+    from anonrisk.measures.counts.tally import Tally
 
 # Where classes would have to be brought.
 OUT = "out of the database"

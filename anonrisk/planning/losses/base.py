@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.tally import Domain, Tally
-    from anonrisk.planning.region_part import PartLoss
-    from anonrisk.recode import Recoding
+    from anonrisk.measures.counts.tally import Domain, Tally
+    from anonrisk.measures.recode import Recoding
+    from anonrisk.planning.regions.part import PartLoss
 
 # What rounding may leave of nothing.
 _NOTHING = 1e-12

@@ -16,7 +16,7 @@ from anonrisk.planning.losses.target import TargetLoss
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.tally import Tally
+    from anonrisk.measures.counts.tally import Tally
     from anonrisk.planning.losses.base import CellLoss, Loss
 
 ENTROPY, RANGE = EntropyLoss(), RangeLoss()

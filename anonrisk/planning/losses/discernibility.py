@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.arrays import Floats, Integers
-    from anonrisk.counts.tally import Tally
+    from anonrisk.measures.counts.tally import Tally
     from anonrisk.planning.losses.base import GroupedClasses
-    from anonrisk.planning.region_part import RegionPart
+    from anonrisk.planning.regions.part import RegionPart
 
 
 @dataclass(frozen=True)

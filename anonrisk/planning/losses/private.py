@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.arrays import Floats
     from anonrisk.core.columns import Name
-    from anonrisk.counts.tally import Tally
+    from anonrisk.measures.counts.tally import Tally
     from anonrisk.planning.losses.base import GroupedColumn
 
 

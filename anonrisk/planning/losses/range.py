@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from anonrisk.counts.tally import DATES
+from anonrisk.measures.counts.tally import DATES
+from anonrisk.measures.recode import Keep, Level, Star, TopBottom
+from anonrisk.measures.recode.labels import extent
 from anonrisk.planning.losses.base import CellLoss
-from anonrisk.recode import Keep, Level, Star, TopBottom
-from anonrisk.recode.labels import extent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.hierarchy import Hierarchy
-    from anonrisk.counts.tally import Domain
+    from anonrisk.measures.counts.tally import Domain
+    from anonrisk.measures.recode import Recoding
     from anonrisk.planning.losses.base import GroupedColumn, Scale
-    from anonrisk.recode import Recoding
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,16 @@ import numpy as np
 from anonrisk.core import radix
 from anonrisk.engines.numpy.count import runs_of
 from anonrisk.planning.losses.base import ClassLoss
-from anonrisk.planning.region_part import grouped, in_order, runs
+from anonrisk.planning.regions.part import grouped, in_order, runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.tally import Tally
+    from anonrisk.measures.counts.tally import Tally
     from anonrisk.planning.losses.base import GroupedClasses
-    from anonrisk.planning.region_part import RegionPart
+    from anonrisk.planning.regions.part import RegionPart
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from anonrisk.counts.question import TOLERANCE
 from anonrisk.errors import PolicyError
+from anonrisk.measures.counts.question import TOLERANCE
 from anonrisk.policy import fields
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from anonrisk.api.class_sizes import ClassSizes
     from anonrisk.core.columns import Qid
-    from anonrisk.counts.question import Score, Sensitive
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.question import Score, Sensitive
     from anonrisk.policy.evidence import Context, Evidence
     from anonrisk.policy.problem import Problem
 

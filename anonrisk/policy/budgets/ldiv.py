@@ -13,8 +13,8 @@ from anonrisk.policy.budgets import base
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.counts.question import Score, Sensitive
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.question import Score, Sensitive
 
 # Each kind, as `anonrisk.assess` calls it.
 KINDS = {"distinct": "ldiv", "entropy": "entropy_ldiv", "recursive": "recursive_ldiv"}

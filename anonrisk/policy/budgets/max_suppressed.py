@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import count_of
-from anonrisk.counts.question import MarkedRows
+from anonrisk.measures.counts.question import MarkedRows
 from anonrisk.policy.budgets import base
 from anonrisk.policy.messages import as_given, percent
 from anonrisk.policy.problem import Problem

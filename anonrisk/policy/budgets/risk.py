@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Qid
-    from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.class_sizes import ClassCounts
     from anonrisk.policy.evidence import Context
     from anonrisk.predict.sample_risk import Sampling
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.api.sensitive import with_distance
 from anonrisk.core.hierarchy import Hierarchy, text_of
-from anonrisk.counts.question import Score
 from anonrisk.errors import HierarchyError, PolicyError
+from anonrisk.measures.counts.question import Score
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
 
 if TYPE_CHECKING:
-    from anonrisk.counts.question import Sensitive
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.question import Sensitive
 
 DISTANCES = ("equal", "ordered", "hierarchical")
 

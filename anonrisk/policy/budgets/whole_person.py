@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.class_sizes import ClassSizes
-from anonrisk.counts.question import Question, WholePersons
+from anonrisk.measures.counts.question import Question, WholePersons
 from anonrisk.policy.budgets import base
 from anonrisk.policy.problem import Problem
 

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts.question import ManySets, Question
+from anonrisk.measures import lookalikes
+from anonrisk.measures.counts.question import ManySets, Question
 from anonrisk.measures.entropy import renyi
-from anonrisk.search import lookalikes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.class_sizes import ClassCounts
-    from anonrisk.counts.shapes import Numerals, Shape
     from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.shapes import Numerals, Shape
 
 # A set is told if it singles out more than this share; sets of more columns take too long to read.
 ALPHA = 0.05
@@ -140,7 +140,7 @@ def together(
 ) -> Together:
     """Search the sets of columns that single people out, for so many seconds."""
     counter = engine.count(frame, ManySets(Question((columns,), unit)))
-    from anonrisk.search.minimal import search
+    from anonrisk.measures.minimal import search
 
     outcome = search(counter, ALPHA, MAX_SIZE, time_budget=time_budget)
     best: dict[Name, tuple[Qid, float]] = {}

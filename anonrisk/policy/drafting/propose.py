@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from anonrisk.core.render import count_of, percent
+from anonrisk.measures import lookalikes
 from anonrisk.policy.drafting import hints
 from anonrisk.policy.drafting.look import ALPHA, MAX_SIZE
-from anonrisk.search import lookalikes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

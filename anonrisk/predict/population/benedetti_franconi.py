@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from anonrisk.core.arrays import Floats
-    from anonrisk.counts.weighted import WeightedClasses
+    from anonrisk.measures.counts.weighted import WeightedClasses
     from anonrisk.predict.population.sample import Sample
 
 # Up to this size, and p up to a half, the recursion is stable; else so is the series.

@@ -15,7 +15,7 @@ from anonrisk.predict.population.sample import class_sizes
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats
-    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.class_sizes import ClassCounts
     from anonrisk.predict.population.sample import Histogram
 
 # A mean whose standard deviation is more than this share of it says nothing.

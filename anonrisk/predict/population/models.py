@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from anonrisk.core.arrays import Floats
-    from anonrisk.counts.weighted import Independence, WeightedClasses
+    from anonrisk.measures.counts.weighted import Independence, WeightedClasses
 
 
 # An estimate that may be this many times too high or too low is doubtful.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.render import count_of
-from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.errors import ArgumentError, PopulationError
+from anonrisk.measures.counts.class_sizes import ClassCounts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

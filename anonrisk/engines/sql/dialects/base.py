@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import sqlalchemy as sa
 
-from anonrisk.counts import contents as rules
+from anonrisk.measures.counts import contents as rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

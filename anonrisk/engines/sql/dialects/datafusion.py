@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from anonrisk.counts import contents as rules
 from anonrisk.engines.sql.dialects.base import NANOSECONDS, Dialect
 from anonrisk.errors import UnsupportedFrameError
+from anonrisk.measures.counts import contents as rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

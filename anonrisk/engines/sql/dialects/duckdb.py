@@ -8,9 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from anonrisk.counts.contents import Spelling
 from anonrisk.engines.sql.dialects import nested
 from anonrisk.engines.sql.dialects.base import Dialect
+from anonrisk.measures.counts.contents import Spelling
 
 _WHOLE = (
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER"),

@@ -9,9 +9,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from anonrisk.counts.contents import Spelling
 from anonrisk.engines.sql.dialects import nested
 from anonrisk.engines.sql.dialects.base import Dialect
+from anonrisk.measures.counts.contents import Spelling
 
 _INSTANTS = ("timestamp without time zone", "timestamp with time zone")
 

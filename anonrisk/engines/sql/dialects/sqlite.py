@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from anonrisk.counts import contents as rules
 from anonrisk.engines.sql.dialects.base import Dialect
+from anonrisk.measures.counts import contents as rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

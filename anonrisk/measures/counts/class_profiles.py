@@ -1,0 +1,166 @@
+"""How often each sensitive value occurs in each kind of class, without saying which value it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import numpy as np
+
+from anonrisk.core import render
+from anonrisk.errors import ArgumentError
+from anonrisk.measures.counts.class_sizes import ClassCounts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from anonrisk.core.columns import Name, Qid
+
+    Integers: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ValueCounts:
+    """The value counts of every kind of class: all that l-diversity and t-closeness need.
+
+    Classes with the same counts are one kind. Values are known by their rank only: one scan gives
+    this object, and the rest is arithmetic on it.
+
+    Attributes
+    ----------
+    starts : array of int
+        Kind i has the entries from ``starts[i]`` to ``starts[i + 1]``.
+    ranks, counts : array of int
+        For each entry, the rank of a value and how often the kind has it, ranks ascending.
+    classes : array of int
+        For each kind, the number of classes of it.
+    sizes : array of int
+        For each kind, the number of records in such a class; with a `unit`, of persons.
+    overall : array of int
+        For each rank, how often the table has the value.
+    ordered : bool
+        Whether the ranks are an order of the values, rather than arbitrary.
+    levels : array of int, optional
+        For each level of a hierarchy and each rank, the group that the value belongs to.
+    """
+
+    starts: Integers
+    ranks: Integers
+    counts: Integers
+    classes: Integers
+    sizes: Integers
+    overall: Integers
+    ordered: bool = False
+    levels: Integers | None = None
+    qid: Qid = ()
+    sensitive: Name | None = None
+    unit: Name | None = None
+    missing: str = "value"
+    missing_sensitive: str = "value"
+    n_rows: int = 0
+    n_dropped: int = 0
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays too."""
+        for array in (self.starts, self.ranks, self.counts, self.classes, self.sizes, self.overall):
+            array.setflags(write=False)
+
+    def class_sizes(self) -> ClassCounts:
+        """Count the classes of each size; not for persons, who may be in several classes."""
+        if self.unit is not None:
+            raise ArgumentError("profiles do not tell which persons are in several classes")
+        sizes, place = np.unique(self.sizes, return_inverse=True)
+        classes = np.bincount(place, weights=self.classes).astype(np.int64)
+        return ClassCounts(
+            sizes,
+            classes,
+            qid=self.qid,
+            missing=self.missing,
+            n_rows=self.n_rows,
+            n_dropped=self.n_dropped,
+        )
+
+    @cached_property
+    def kind(self) -> Integers:
+        """For each entry, the number of its kind."""
+        return np.repeat(np.arange(len(self.sizes)), np.diff(self.starts))
+
+    @cached_property
+    def totals(self) -> Integers:
+        """For each kind, the sum of its counts: its size, but a person counts once per value."""
+        return np.add.reduceat(self.counts, self.starts[:-1])
+
+    def sum(self, entries: NDArray[Any]) -> NDArray[Any]:
+        """Sum something over the entries of each kind."""
+        return np.add.reduceat(entries, self.starts[:-1])
+
+    def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """For each entry, the share of its value in the class, and in the table."""
+        p = self.counts / self.totals[self.kind]
+        q = self.overall[self.ranks] / self.overall.sum()
+        return p, q
+
+    def cumulative(self) -> Integers:
+        """Sum the counts of each kind up to and including each entry."""
+        running = np.cumsum(self.counts)
+        before = np.concatenate(([0], running))[self.starts[:-1]]
+        return running - before[self.kind]
+
+    def descending(self) -> tuple[Integers, Integers]:
+        """Return the counts of each kind from the largest down, with the kind of each."""
+        span = int(self.counts.max()) + 1
+        keys = np.sort(self.kind * span + (span - 1 - self.counts))
+        return keys // span, span - 1 - keys % span
+
+    def merged(self, groups: Integers) -> Self:
+        """Put values together that belong to one group."""
+        n_groups = int(groups.max()) + 1
+        keys = self.kind * n_groups + groups[self.ranks]
+        order = np.argsort(keys, kind="stable")
+        first = np.flatnonzero(np.diff(keys[order], prepend=-1))
+        counts = np.add.reduceat(self.counts[order], first)
+        kind = keys[order][first] // n_groups
+        return replace(
+            self,
+            starts=np.searchsorted(kind, np.arange(len(self.sizes) + 1)),
+            ranks=keys[order][first] % n_groups,
+            counts=counts,
+            overall=np.bincount(groups, weights=self.overall).astype(np.int64),
+            ordered=False,
+            levels=None,
+        )
+
+    def collapsed(self) -> Self:
+        """Count equal kinds once, in an order that tells nothing of the table's values.
+
+        Kinds are told apart by their entries, size by size, compared as whole rows.
+        """
+        lengths = np.diff(self.starts)
+        parts = []
+        for length in np.unique(lengths):
+            kinds = np.flatnonzero(lengths == length)
+            entries = self.starts[kinds][:, None] + np.arange(length)
+            rows = np.concatenate(
+                (self.sizes[kinds][:, None], self.ranks[entries], self.counts[entries]), axis=1
+            )
+            unique, place = np.unique(rows, axis=0, return_inverse=True)
+            weights = np.bincount(place.ravel(), weights=self.classes[kinds])
+            parts.append((int(length), unique, weights.astype(np.int64)))
+        lengths = np.concatenate([np.full(len(rows), length) for length, rows, _ in parts])
+        return replace(
+            self,
+            starts=np.concatenate(([0], np.cumsum(lengths))),
+            ranks=np.concatenate([rows[:, 1 : 1 + n].ravel() for n, rows, _ in parts]),
+            counts=np.concatenate([rows[:, 1 + n :].ravel() for n, rows, _ in parts]),
+            classes=np.concatenate([weights for _, _, weights in parts]),
+            sizes=np.concatenate([rows[:, 0] for _, rows, _ in parts]),
+        )
+
+    def __repr__(self) -> str:
+        """Print as text."""
+        kinds = render.count_of(len(self.sizes), "kind")
+        classes = render.count_of(int(self.classes.sum()), "class", "classes")
+        values = render.count_of(len(self.overall), "value")
+        of = f"{render.named(self.sensitive)} in {classes} of {render.joined(self.qid)}"
+        return render.fitted(f"Profiles of {of}: {kinds} of class, {values}")

@@ -1,0 +1,407 @@
+"""What `find_qids` gives: the minimal sets, ranked, and what was not or could not be searched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core import pictures, render
+from anonrisk.core.interrupt import stopped_after
+from anonrisk.core.results import Document, plain
+from anonrisk.measures.counts.counter import DECIDED
+from anonrisk.measures.probabilistic import least_domain, max_singleton_share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.measures.counts.class_sizes import ClassCounts
+
+# Sets that are printed; there may be more than anybody reads.
+_SHOWN = 50
+
+
+@dataclass(frozen=True, repr=False)
+class FoundQid(render.PrintedFields):
+    """A minimal set of columns that singles out more than the share.
+
+    Attributes
+    ----------
+    sizes : ClassCounts
+        Its classes, measured.
+    domain : int
+        The product of the columns' numbers of different values in this table.
+    population_size : int or None
+        Size of the population, if it was given.
+    """
+
+    sizes: ClassCounts
+    domain: int
+    population_size: int | None = None
+
+    @property
+    def columns(self) -> Qid:
+        """The columns."""
+        return self.sizes.qid
+
+    @property
+    def singletons(self) -> int:
+        """Number of records that are alone; with a unit, of persons."""
+        return self.sizes.records_at_most(1)
+
+    @property
+    def share(self) -> float:
+        """Share of the records that are alone."""
+        return self.sizes.uniqueness
+
+    @property
+    def distinction(self) -> float:
+        """Number of classes over number of records."""
+        return self.sizes.n_classes / self.sizes.n_memberships
+
+    @property
+    def separation(self) -> float:
+        """Share of the pairs of records that the columns tell apart; 1 where there is no pair."""
+        n = self.sizes.n_memberships
+        # As floats: the square of a large class may not fit in a whole number.
+        sizes = self.sizes.sizes.astype(float)
+        alike = float((sizes * (sizes - 1) * self.sizes.classes).sum())
+        return 1 - alike / (n * (n - 1)) if n > 1 else 1.0
+
+    @property
+    def domain_share(self) -> float:
+        """Largest share of singletons that so many possible values lead one to expect (Q1).
+
+        It bounds an expectation, over all ways in which as many people as this table has could
+        share `domain` values, and says what the number of values can do. It bounds neither the
+        share that was measured, which may well be larger, nor that of a table with other values.
+        """
+        return max_singleton_share(self.sizes.n_records, self.domain)
+
+    @property
+    def population_domain_share(self) -> float | None:
+        """The same for as many people as the population has; None if its size was not given."""
+        if self.population_size is None:
+            return None
+        return max_singleton_share(self.population_size, self.domain)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; no cell of the table is among them."""
+        return {
+            "columns": plain(self.columns),
+            "size": len(self.columns),
+            "share": self.share,
+            "singletons": self.singletons,
+            "classes": self.sizes.n_classes,
+            "distinction": self.distinction,
+            "separation": self.separation,
+            "domain": self.domain,
+            "domain_share": self.domain_share,
+            **(
+                {}
+                if self.population_size is None
+                else {"population_domain_share": self.population_domain_share}
+            ),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class LookAlike(render.PrintedFields):
+    """A column that looks like a direct identifier.
+
+    Attributes
+    ----------
+    column : name
+        The column.
+    reason : str
+        Why it looks like one.
+    values : int
+        Number of different values.
+    share : float
+        Share of the records that it singles out by itself.
+    """
+
+    column: Name
+    reason: str
+    values: int
+    share: float
+
+
+@dataclass(frozen=True)
+class SearchCoverage:
+    """How far the sets of one size were searched.
+
+    Attributes
+    ----------
+    size : int
+        Number of columns of a set.
+    sets, decided : int
+        How many there are, and how many of them were counted or ruled out by a proof.
+    """
+
+    size: int
+    sets: int
+    decided: int
+
+    def __str__(self) -> str:
+        """Return whether all, some or none of them are decided."""
+        of = f"of {render.count_of(self.size, 'column')}"
+        if self.decided == self.sets:
+            return f"all sets {of}"
+        return f"{self.decided:,} of {self.sets:,} sets {of}" if self.decided else f"no set {of}"
+
+
+@dataclass(frozen=True, repr=False)
+class SearchPlan(Document, render.PrintedTable):
+    """What a search would take, at most; nothing was counted.
+
+    Attributes
+    ----------
+    columns : tuple of names
+        The columns that would be searched.
+    sets : tuple of int
+        Number of sets of one column, of two, ….
+    passes : int
+        Passes over the table at most: jobs on Spark; on pandas, the sets counted one by one.
+    engine : str
+        Whose passes these are.
+    """
+
+    columns: Qid
+    sets: tuple[int, ...]
+    passes: int
+    engine: str
+    _document = ("columns", "sets", "passes")
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets in all."""
+        return sum(self.sets)
+
+    def _lines(self) -> list[str]:
+        columns = render.count_of(len(self.columns), "column")
+        passes = render.count_of(self.passes, "pass", "passes")
+        return [
+            (
+                f"{render.count_of(self.n_sets, 'set')} of {columns}; "
+                f"at most {passes} on {self.engine}, fewer where sets are ruled out by proof"
+            )
+        ]
+
+    def _rows(self) -> list[list[str]]:
+        return [[str(size), f"{number:,}"] for size, number in enumerate(self.sets, start=1)]
+
+    def _header(self) -> tuple[str, ...]:
+        return "columns", "sets"
+
+
+@dataclass(frozen=True, repr=False)
+class QidReport(Document, render.PrintedTable):
+    """The minimal sets of columns that single out more than a share of the records.
+
+    Attributes
+    ----------
+    sets : tuple of FoundQid
+        The sets, the most worrying first: by share over number of columns, what a thing known
+        about a person buys an attacker. Look-alikes by themselves are not among them.
+    direct : tuple of LookAlike
+        Columns that look like direct identifiers. They belong in no release, whatever their share.
+    unsupported : dict of column to str
+        Columns that could not be searched, and why.
+    not_searched : tuple of names
+        Columns left out because they are declared sensitive, direct or unit.
+    alpha, max_size, population_size
+        What was asked for.
+    n_records, n_dropped : int
+        Records (with a unit, persons) searched, and rows left out for a missing value.
+    n_sets, n_counted, n_settled : int
+        How many sets there are, were counted, and are decided.
+    by_size : tuple of int
+        How many sets there are of one column, of two, ….
+    stopped : bool
+        Whether Ctrl-C ended the search.
+    """
+
+    sets: tuple[FoundQid, ...]
+    direct: tuple[LookAlike, ...]
+    unsupported: Mapping[Name, str]
+    not_searched: Qid
+    alpha: float
+    max_size: int
+    population_size: int | None
+    n_records: int
+    n_dropped: int
+    unit: Name | None
+    n_sets: int
+    n_counted: int
+    n_settled: int
+    by_size: tuple[int, ...] = ()
+    stopped: bool = False
+    _document = (
+        *("alpha", "max_size", "population_size", "unit", "n_records", "n_dropped", "partial"),
+        *("complete", "stopped", "n_sets", "n_counted", "n_settled", "coverage", "sets", "direct"),
+        *("unsupported", "not_searched"),
+    )
+
+    @property
+    def partial(self) -> bool:
+        """Whether it ended before all was decided: sets that are not here may single out as many.
+
+        The time ran out, or Ctrl-C stopped it: then columns that look like direct identifiers were
+        not looked for.
+        """
+        return self.stopped or self.n_settled < self.n_sets
+
+    @property
+    def complete(self) -> bool:
+        """Whether every set was decided; the opposite of `partial`."""
+        return not self.partial
+
+    @property
+    def coverage(self) -> tuple[SearchCoverage, ...]:
+        """How many sets of each size are decided; a size is begun when the one before is done."""
+        left, covered = self.n_settled, []
+        for size, n_sets in enumerate(self.by_size, start=1):
+            decided = min(left, n_sets)
+            covered.append(SearchCoverage(size, n_sets, decided))
+            left -= decided
+        return tuple(covered)
+
+    @property
+    def least_domain(self) -> float:
+        """Q2: a domain of more values than this may single out `alpha` of such a table."""
+        return least_domain(self.n_records, self.alpha)
+
+    @property
+    def population_least_domain(self) -> float | None:
+        """Q2 for the population."""
+        if self.population_size is None:
+            return None
+        return least_domain(self.population_size, self.alpha)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the sets as a pandas table, one a row."""
+        import pandas as pd
+
+        names = [
+            *("columns", "size", "share", "singletons", "classes", "distinction", "separation"),
+            *("domain", "domain_share"),
+            *(["population_domain_share"] if self.population_size is not None else []),
+        ]
+        rows = [{**found.to_dict(), "columns": found.columns} for found in self.sets]
+        return pd.DataFrame(rows, columns=names)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the share that each of the most worrying sets singles out, and a line at alpha.
+
+        Needs matplotlib (extra ``report``).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out.
+        """
+        found = self.sets[: pictures.ROWS]
+        ax, colours = pictures.start(ax, len(found) + 1)
+        labels = [pictures.folded(pictures.joined(each.columns)) for each in found]
+        shares = [each.share for each in found]
+        texts = [f"{render.percent(each.share)}, {each.singletons:,}" for each in found]
+        labels += [] if found else ["no set"]
+        shares += [] if found else [0.0]
+        texts += [] if found else ["none singles out so many"]
+        pictures.bars(ax, labels, shares, texts, colours=colours)
+        pictures.rows(ax, labels, ". ".join(self._lines()[:: 1 if self.partial else 2]))
+        name = f"asked for: more than {render.percent(self.alpha)}"
+        ax.axvline(self.alpha, linestyle="--", color=colours.bad, label=name)
+        ax.set_xlabel("share that is alone with these columns")
+        first = pictures.left_out(len(self.sets), "sets") or "ordered"
+        pictures.noted(ax, f"{first} by share over number of columns")
+        if self.direct:
+            alike = pictures.joined([each.column for each in self.direct])
+            pictures.noted(ax, f"not drawn, for looking like direct identifiers: {alike}")
+        pictures.explained(ax)
+        return ax
+
+    def _lines(self) -> list[str]:
+        who = "record" if self.unit is None else "person"
+        people = render.count_of(self.n_records, who)
+        sets = render.count_of(len(self.sets), "minimal set")
+        upto = render.count_of(self.max_size, "column")
+        one = "s" if len(self.sets) == 1 else ""
+        share = render.percent(self.alpha)
+        counts = render.count_of(self.n_counted, "count")
+        lines = [
+            f"{sets} of at most {upto} single{one} out more than {share} of {people}",
+            f"{self.n_sets:,} sets decided by {counts}, the others by proof",
+        ]
+        if self.partial:
+            left = f"{self.n_sets - self.n_settled:,} of {self.n_sets:,} sets undecided"
+            why = f"time ran out with {left}"
+            if self.stopped:
+                why = stopped_after(self.n_settled, self.n_sets, DECIDED)
+            lines[1] = f"PARTIAL: {why}; sets that are not listed may single out as many"
+            lines += [f"searched: {'; '.join(map(str, self.coverage))}"] if self.coverage else []
+        if self.n_dropped:
+            rows = render.count_of(self.n_dropped, "row")
+            lines.append(f"{rows} with a missing value left out")
+        return lines
+
+    def _notes(self) -> list[str]:
+        notes = [self._about_the_domain()] if self.sets else []
+        if len(self.sets) > _SHOWN:
+            notes.insert(0, f"and {len(self.sets) - _SHOWN:,} sets more, which come after these")
+        for item in self.direct:
+            share = render.percent(item.share)
+            seen = f"({item.values:,} values, {share} singletons)"
+            notes.append(
+                f"{render.named(item.column)} {item.reason} {seen}: remove it or make it coarser"
+            )
+        if self.stopped:
+            notes.append("stopped before columns were looked at for being direct identifiers")
+        notes += [f"not searched: {reason}" for reason in self.unsupported.values()]
+        if self.not_searched:
+            names = ", ".join(map(render.named, self.not_searched))
+            notes.append(f"not searched, by their declared role: {names}")
+        return notes
+
+    def _about_the_domain(self) -> str:
+        """Say what the share by domain is, and how many values it takes to exceed alpha."""
+        needed = f"more than {self.least_domain:,.0f} values"
+        if self.population_least_domain is not None:
+            needed += f", in the population more than {self.population_least_domain:,.0f}"
+        return (
+            "by domain: the most to expect of people who have no more values than occur here; "
+            f"what was measured may be more. {render.percent(self.alpha)} take {needed}"
+        )
+
+    def _header(self) -> tuple[str, ...]:
+        header = (
+            "columns",
+            "share",
+            "singletons",
+            "classes",
+            "distinction",
+            "separation",
+            "by domain",
+        )
+        return header if self.population_size is None else (*header, "in population")
+
+    def _rows(self) -> list[list[str]]:
+        rows = []
+        for found in self.sets[:_SHOWN]:
+            row = [
+                render.joined(found.columns),
+                render.percent(found.share),
+                f"{found.singletons:,}",
+                f"{found.sizes.n_classes:,}",
+                render.percent(found.distinction),
+                render.percent(found.separation),
+                render.percent(found.domain_share),
+            ]
+            if found.population_domain_share is not None:
+                row.append(render.percent(found.population_domain_share))
+            rows.append(row)
+        return rows

@@ -1,0 +1,169 @@
+"""Recodings of texts: to their beginnings, and the rare ones put together."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from anonrisk.errors import ArgumentError
+from anonrisk.measures.recode import labels as text
+from anonrisk.measures.recode.recoding import Recoding, numbered
+
+if TYPE_CHECKING:
+    from anonrisk.core.arrays import Integers
+    from anonrisk.measures.counts.tally import Domain
+
+# ZIP codes in full, and the areas of their first three digits.
+ZIP, AREA = re.compile("[0-9]{5}(-[0-9]{4})?"), re.compile("[0-9]{3}")
+# More names than this nobody reads: a stored plan has them all.
+_LISTED = 40
+
+
+@dataclass(frozen=True)
+class Prefix(Recoding):
+    """Keep the first characters of a code, and write a star for each of the others.
+
+    Attributes
+    ----------
+    length : int
+        Number of characters to keep.
+    width : int, optional
+        Number of characters of a label; left out, that of the value itself.
+
+    Examples
+    --------
+    >>> Prefix(2).label("1011"), Prefix(2, width=3).label("1011")
+    ('10**', '10*')
+    """
+
+    length: int
+    width: int | None = None
+    name: ClassVar[str] = "prefix"
+    takes: ClassVar[tuple[str, ...] | None] = ("text", "whole")
+
+    def __post_init__(self) -> None:
+        """Refuse lengths that make no prefix."""
+        if self.length < 1 or (self.width is not None and self.width < self.length):
+            raise ArgumentError("a prefix has at least one character, and no more than its width")
+
+    def label(self, value: str) -> str:
+        """Write the label of one value."""
+        head = value[: self.length]
+        return head + text.MARKER * max((self.width or len(value)) - len(head), 0)
+
+    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
+        """Return values with the same label one group."""
+        return numbered([self.label(value) for value in domain.texts()])
+
+    def __str__(self) -> str:
+        """Say what is done."""
+        return f"first {'character' if self.length == 1 else f'{self.length} characters'}"
+
+
+@dataclass(frozen=True)
+class ZipArea(Recoding):
+    """Keep the first three digits of a ZIP code where they may be told, and write 000 elsewhere.
+
+    What is not written as five digits, or as five and four (12345-6789), is 000: a code that has
+    lost its leading zero begins with the digits of another area.
+
+    Attributes
+    ----------
+    known : tuple of str
+        The areas that may be told: three digits each.
+
+    Examples
+    --------
+    >>> area = ZipArea(("100",))
+    >>> area.label("10011"), area.label("10011-2345"), area.label("1002"), area.label("03601")
+    ('100', '100', '000', '000')
+    """
+
+    known: tuple[str, ...]
+    name: ClassVar[str] = "zip"
+    takes: ClassVar[tuple[str, ...] | None] = ("text",)
+    digits: ClassVar[int] = 3
+    other: ClassVar[str] = "000"
+
+    def __post_init__(self) -> None:
+        """Refuse areas that are not three digits."""
+        if not all(AREA.fullmatch(str(area)) for area in self.known):
+            raise ArgumentError("areas of ZIP codes are texts of three digits")
+
+    def label(self, value: str) -> str:
+        """Write the label of one value."""
+        head = value[: self.digits]
+        return head if ZIP.fullmatch(value) and head in self.known else self.other
+
+    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
+        """Return values with the same label one group."""
+        return numbered([self.label(value) for value in domain.texts()])
+
+    def __str__(self) -> str:
+        """Say what is done."""
+        return f"first 3 digits, small areas and other texts {self.other!r}"
+
+
+@dataclass(frozen=True)
+class MergeRare(Recoding):
+    """Leave some values as they are, and put all others together.
+
+    Attributes
+    ----------
+    kept : tuple of str
+        The values that stay, or with `prefix` the beginnings that do, stars included.
+    other : str
+        What all others become, also those that a later table has for the first time.
+    prefix, width : int, optional
+        Values are first made coarser as by `Prefix`.
+
+    Examples
+    --------
+    >>> merge = MergeRare(("nurse", "clerk"))
+    >>> merge.label("nurse"), merge.label("astronaut")
+    ('nurse', 'other')
+    >>> MergeRare(("10**",), prefix=2).label("1011")
+    '10**'
+    """
+
+    kept: tuple[str, ...]
+    other: str = text.OTHER
+    prefix: int | None = None
+    width: int | None = None
+    name: ClassVar[str] = "merge_rare"
+    takes: ClassVar[tuple[str, ...] | None] = ("text",)
+
+    def __post_init__(self) -> None:
+        """Refuse a name for the others that is one of the kept."""
+        if not all(isinstance(value, str) for value in self.kept):
+            raise ArgumentError("the values that stay must be texts")
+        if self.other in self.kept:
+            raise ArgumentError("the name for all other values must not be one of those that stay")
+        if self.width is not None and self.prefix is None:
+            raise ArgumentError("width= is that of a prefix, and goes with prefix=")
+
+    @property
+    def beginning(self) -> Prefix | None:
+        """The recoding that values go through first."""
+        return None if self.prefix is None else Prefix(self.prefix, self.width)
+
+    def label(self, value: str) -> str:
+        """Write the label of one value."""
+        first = self.beginning
+        begun = value if first is None else first.label(value)
+        return begun if begun in self.kept else self.other
+
+    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
+        """Return the group of each kept value, and one for all others."""
+        first, kept = self.beginning, frozenset(self.kept)
+        begun = domain.texts() if first is None else [first.label(v) for v in domain.texts()]
+        return numbered([value if value in kept else self.other for value in begun])
+
+    def __str__(self) -> str:
+        """Say what is done."""
+        first, n = self.beginning, len(self.kept)
+        stay = "stays" if n == 1 else "stay"
+        what = f"{n:,} {stay}" if first is None else f"{first}, {n:,} of them {stay}"
+        listed = f": {', '.join(self.kept)}" if 0 < n <= _LISTED else ""
+        return f"{what}, the rest {self.other!r}{listed}"

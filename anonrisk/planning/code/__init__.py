@@ -1,0 +1,1 @@
+"""A plan as code that needs no anonrisk."""

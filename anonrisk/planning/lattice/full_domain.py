@@ -1,0 +1,384 @@
+"""A full-domain plan: the best combination of offered recodings, each for a whole column."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.core.arguments import positive
+from anonrisk.core.interrupt import interruptible
+from anonrisk.core.progress import tell
+from anonrisk.core.render import percent
+from anonrisk.errors import PlanError
+from anonrisk.measures.recode import Keep, Star
+from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values, shares
+from anonrisk.planning.goals import budgets, outcome, with_rules
+from anonrisk.planning.lattice.lattice import Lattice
+from anonrisk.planning.lattice.offer import offers
+from anonrisk.planning.losses.base import CellLoss, ClassLoss, GroupedColumn
+from anonrisk.planning.losses.choose import ENTROPY, RANGE
+from anonrisk.planning.outcome import PlanOutcome, bits_kept
+from anonrisk.planning.plan_steps import RecodedColumn, steps_of
+from anonrisk.planning.regions.persons import PersonTally
+from anonrisk.planning.suppress.class_rules import ClassRule, Requirements
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.core.arrays import Floats
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.measures.counts.tally import Tally
+    from anonrisk.planning.goals import PlanRequest
+    from anonrisk.planning.lattice.lattice import MeasuredNode, Node
+    from anonrisk.planning.losses.base import Loss
+    from anonrisk.planning.plan import Plan
+    from anonrisk.planning.plan_steps import PlanStep
+
+
+# Lattices of more nodes than this are searched by neighbours only.
+MAX_NODES = 2_000_000
+# Work, in classes looked at, and nodes after which a search stops with the best found so far.
+MAX_WORK = 60_000_000
+MAX_MEASURED = 20_000
+
+
+@dataclass(frozen=True)
+class BestNode:
+    """The best node, and whether no other can be better; the least suppression of any node.
+
+    Stopped by Ctrl-C, it is the best of those that were measured by then.
+    """
+
+    best: MeasuredNode | None
+    optimal: bool
+    least_below: int
+    stopped: bool = False
+
+
+def search(lattice: Lattice, allowed: int, rival: float = math.inf) -> BestNode:
+    """Find the node of least loss among those that suppress at most so many records.
+
+    Where a plan of another kind loses no more than `rival`, only a node that loses less is worth
+    the whole search; else it is the best that was come across.
+    """
+    best, optimal = None, False
+    with interruptible() as interruption:
+        best, optimal = _search(lattice, allowed, rival)
+    measured = list(lattice.measured.values())
+    if interruption.stopped:
+        best = min((one for one in measured if _will_do(one, allowed)), key=_rank, default=None)
+    # Without a plan that will do there is nothing to give.
+    done = len(measured) if best is not None else 0
+    interruption.keep(done, math.prod(lattice.shape), "combinations measured; not proven best")
+    least = min((one.n_below for one in measured if one.holds), default=lattice.n)
+    return BestNode(best, optimal and not interruption.stopped, least, interruption.stopped)
+
+
+def _search(lattice: Lattice, allowed: int, rival: float) -> tuple[MeasuredNode | None, bool]:
+    best = _greedy(lattice, allowed)
+    if best is not None:
+        best = _descend(lattice, best, allowed)
+    if math.prod(lattice.shape) <= MAX_NODES:
+        return _bounded(lattice, best, allowed, rival)
+    if best is not None:
+        top = _descend(lattice, lattice.measure(lattice.top), allowed)
+        best = min(best, top, key=_rank) if _will_do(top, allowed) else best
+        # What two columns at once gain is little beside what another kind of plan does.
+        best = _descend(lattice, best, allowed, at_once=2) if best.loss < 2 * rival else best
+    return best, False
+
+
+def _will_do(measured: MeasuredNode, allowed: int) -> bool:
+    return measured.holds and measured.n_below <= allowed
+
+
+def _rank(measured: MeasuredNode) -> tuple[float, int, Node]:
+    # Sums that differ by their rounding only are the same.
+    return round(measured.loss, 12), measured.n_below, measured.node
+
+
+def _greedy(lattice: Lattice, allowed: int) -> MeasuredNode | None:
+    """Coarsen the column with most values, one step at a time, until k holds (Datafly)."""
+    node = tuple(0 for _ in lattice.shape)
+    while True:
+        measured = lattice.measure(node)
+        if _will_do(measured, allowed):
+            return measured
+        present = lattice.present(node)
+        coarser = [c for c, size in enumerate(lattice.shape) if node[c] + 1 < size]
+        if not coarser:
+            return None
+        widest = max(coarser, key=lambda c: (present[c], -c))
+        node = (*node[:widest], node[widest] + 1, *node[widest + 1 :])
+
+
+def _descend(lattice: Lattice, start: MeasuredNode, allowed: int, at_once: int = 1) -> MeasuredNode:
+    """Change columns while that lowers the loss: one, or two of which one makes room."""
+    moves = [(c, i) for c, size in enumerate(lattice.shape) for i in range(size)]
+    best, before = start, None
+    while best is not before:
+        before = best
+        for changes in combinations(moves, at_once):
+            changed = dict(changes)
+            node = tuple(changed.get(c, i) for c, i in enumerate(best.node))
+            # Of pairs there are many, and most of what they gain comes early.
+            stop = lattice.work > MAX_WORK / at_once
+            # The loss of a node is never below its loss without suppression.
+            if stop or _without_suppression(lattice, node) >= best.loss:
+                continue
+            found = lattice.measure(node)
+            if _will_do(found, allowed) and _rank(found) < _rank(best):
+                best = found
+    return best
+
+
+def _without_suppression(lattice: Lattice, node: Node) -> float:
+    """Bound a loss from below; of classes nothing is known before they are measured."""
+    parts = zip(lattice.weights, lattice.mean_loss, node, strict=True)
+    return float(sum(w * loss[i] for w, loss, i in parts))
+
+
+def _least_losses(lattice: Lattice) -> Floats:
+    return _summed([w * x for w, x in zip(lattice.weights, lattice.mean_loss, strict=True)])
+
+
+def _least_gains(lattice: Lattice) -> Floats:
+    """Bound what each suppressed record adds to the loss of a node."""
+    if isinstance(lattice.loss, ClassLoss):
+        # Only where k records are all that is asked for, a larger class is never suppressed.
+        largest = lattice.k - 1 if lattice.required is None else lattice.n
+        return np.full(lattice.shape, lattice.loss.least_added(largest, lattice.n) / lattice.n)
+    most = _summed([w * x for w, x in zip(lattice.weights, lattice.most_loss, strict=True)])
+    return np.maximum(1 - most, 0.0) / lattice.n
+
+
+def _bounded(
+    lattice: Lattice, best: MeasuredNode | None, allowed: int, rival: float
+) -> tuple[MeasuredNode | None, bool]:
+    """Measure nodes until every other is known to be no better, or to lose as much as the rival.
+
+    Bounds, all exact: the loss of a node is at least its loss without suppression plus what its
+    suppressed records add; a node that refines another surely suppresses at least as many as that
+    surely does; and it loses no more without suppression, which of a loss of classes is all that is
+    known, where of one of cells it is known beforehand.
+    """
+    shape, learns = lattice.shape, isinstance(lattice.loss, ClassLoss) and lattice.loss.monotone
+    loss, gain = _least_losses(lattice), _least_gains(lattice)
+    below = np.zeros(shape)
+    open_ = np.ones(shape, dtype=bool)
+    teaches = _summed([np.log(f.sum(axis=0)) for f in lattice.finer])
+    if learns:
+        teaches = np.minimum(teaches, _summed([np.log(f.sum(axis=1)) for f in lattice.finer]))
+
+    def learn(measured: MeasuredNode) -> None:
+        ways = list(zip(lattice.finer, measured.node, strict=True))
+        finer = np.ix_(*(np.flatnonzero(f[:, i]) for f, i in ways))
+        below[finer] = np.maximum(below[finer], measured.n_sure)
+        open_[measured.node] = False
+        if measured.n_sure > allowed:
+            open_[finer] = False
+        if learns and measured.unsuppressed is not None:
+            coarser = np.ix_(*(np.flatnonzero(f[i]) for f, i in ways))
+            loss[coarser] = np.maximum(loss[coarser], measured.unsuppressed)
+
+    for measured in list(lattice.measured.values()):
+        learn(measured)
+    while lattice.work <= MAX_WORK and len(lattice.measured) < MAX_MEASURED:
+        least = rival if best is None else min(best.loss, rival)
+        open_ &= loss + below * gain < least * (1 - 1e-12)
+        n_open = int(np.count_nonzero(open_))
+        tell("combinations of recodings decided", open_.size - n_open, open_.size)
+        if not n_open:
+            return best, best is None or best.loss <= rival
+        # The node that most others refine teaches most; or one that has many on either side,
+        # where it tells of both.
+        place = int(np.argmax(np.where(open_, teaches, -1.0)))
+        found = lattice.measure(tuple(int(i) for i in np.unravel_index(place, shape)))
+        learn(found)
+        if _will_do(found, allowed) and (best is None or _rank(found) < _rank(best)):
+            best = found
+    return best, False
+
+
+def _summed(parts: list[Floats]) -> Floats:
+    total = np.zeros(tuple(len(part) for part in parts))
+    for axis, part in enumerate(parts):
+        total += part.reshape([-1 if a == axis else 1 for a in range(len(parts))])
+    return total
+
+
+def best_of(request: PlanRequest, made: Plan, tally: Tally, **settings: Any) -> Plan:
+    """Find the best plan; what is asked of a table as a whole may cost less class by class."""
+    strict = request.strict()
+    if strict.rules == request.rules:
+        return full_domain(made, tally, request, **settings)
+    found: list[Plan] = []
+    for wanted in (request, strict):
+        try:
+            found.append(full_domain(with_rules(made, wanted), tally, wanted, **settings))
+        except PlanError:
+            if wanted is strict and not found:
+                raise
+    return min(found, key=lambda plan: plan.after.loss if plan.after is not None else 1.0)
+
+
+def full_domain(
+    made: Plan,
+    tally: Tally,
+    request: PlanRequest,
+    *,
+    loss: Loss,
+    asked: PlanRequest,
+    n: int,
+    beta: float,
+    weights: list[float] | None,
+    given: Mapping[Name, Any],
+    bins: str,
+    budget: float | None,
+    max_loss: float | None,
+    rival: float = math.inf,
+) -> Plan:
+    """Find the best combination of offered recodings, each for a whole column.
+
+    `request` is what it must keep to, and `asked` all that it is to tell of; `rival` is what a plan
+    of another kind loses.
+    """
+    tell("making the recodings")
+    # What a plan tells of a value stays a value of many, also where classes may be smaller.
+    qid, k = request.qid, max(request.k, 2)
+    held = tally if request.unit is None else PersonTally(**vars(tally), unit=request.unit)
+    about = value_budget(held, qid, k=request.k, n=n, beta=beta, weights=weights, given=budget)
+    shares = dict(zip(qid, about.per_column, strict=True))
+    offered = offers(held, shares, given, k=k, bins=bins)
+    allowed = made.may_leave_out(tally.n_records)
+    required = Requirements(
+        tally,
+        qid,
+        request.rules,
+        request.wholes,
+        about=asked.about,
+        unit=request.unit,
+        allowed=allowed,
+    )
+    by_size = required.rules == (ClassRule(qid, request.k),) and not required.wholes
+    plain = by_size and not required.beside
+    lattice = Lattice.of(
+        tally, offered, request.k, weights, loss, required=None if plain else required
+    )
+    tell("looking for a first plan")
+    found = search(lattice, allowed, rival)
+    best = _met(lattice, found, request, made, max_loss)
+    chosen = {
+        name: lattice.choices[c][i].recoding
+        for c, (name, i) in enumerate(zip(qid, best.node, strict=True))
+    }
+    coded = lattice.coded(best.node)
+    rows = required.kept(coded).rows
+    after = PlanOutcome(
+        tally.n_records - best.n_below,
+        best.n_classes - best.n_small,
+        best.k_kept,
+        best.n_below,
+        lattice.plain_loss(best.node),
+        best.discernibility,
+        tuple(lattice.present(best.node)),
+        bits=bits_kept(lattice.by_column(best.node, ENTROPY), tally, qid),
+        range_loss=float(lattice.by_column(best.node, RANGE).mean()),
+    )
+    return replace(
+        made,
+        recodings=chosen,
+        after=outcome(required, coded, rows, after) if rows.any() else after,
+        budget=about,
+        steps=_steps(lattice, best, required),
+        optimal=found.optimal,
+        partial=found.stopped,
+        budgets=budgets(asked, required, coded, rows),
+    )
+
+
+def _steps(lattice: Lattice, best: MeasuredNode, required: Requirements) -> tuple[PlanStep, ...]:
+    """Measure what the recoding of each column does; by bits where the loss is one of classes."""
+    tally, columns = lattice.tally, []
+    loss = lattice.loss if isinstance(lattice.loss, CellLoss) else ENTROPY
+    for c, (name, i) in enumerate(zip(lattice.columns, best.node, strict=True)):
+        choice, codes = lattice.choices[c][i], tally.codes[name]
+        column = name, tally.domains[name], lattice.margins[c]
+        now, then = (GroupedColumn.of(r, *column) for r in (Keep(), choice.recoding))
+        present = np.count_nonzero(lattice.margins[c])
+        columns.append(
+            RecodedColumn(
+                name,
+                tally.domains[name].kind,
+                codes,
+                now.n_groups,
+                codes if choice.n_groups == present else choice.groups[codes],
+                then.n_groups,
+                then.mean(loss.of_groups(then)),
+                now.mean(loss.of_groups(now)),
+            )
+        )
+    return steps_of(columns, tally, required)
+
+
+def value_budget(
+    tally: Tally,
+    qid: Qid,
+    *,
+    k: int,
+    n: int,
+    beta: float = 0.05,
+    weights: list[float] | None = None,
+    given: float | None = None,
+) -> ValueBudget:
+    """Share the number of values that a table can bear among its columns."""
+    exact, chernoff = exact_values(n, k, beta), chernoff_values(n, k, beta)
+    values = exact if given is None else positive(given, "budget")
+    caps = [int((tally.margin(name) > 0).sum()) for name in qid]
+    # A column without weight is worth one value.
+    worth = [max(w, 1e-9) for w in weights or [1.0] * len(qid)]
+    split = shares(max(values, 1.0), worth, caps)
+    return ValueBudget(n, k, beta, exact, chernoff, tuple(split))
+
+
+def _met(
+    lattice: Lattice,
+    found: BestNode,
+    request: PlanRequest,
+    made: Plan,
+    max_loss: float | None,
+) -> MeasuredNode:
+    """Return the best node, or say which constraint stops all of them."""
+    n, goals = lattice.n, request.told()
+    if found.best is None:
+        unfinished = [
+            repr(name)
+            for name, choices in zip(lattice.columns, lattice.choices, strict=True)
+            if not any(isinstance(choice.recoding, Star) for choice in choices)
+        ]
+        stops = (
+            f"max_suppression={percent(made.max_suppression)} stops it, the least that would do is "
+        )
+        # With stars everywhere, and everybody left out, it is the whole table that breaks a goal.
+        if found.least_below > made.may_leave_out(n) and (unfinished or found.least_below < n):
+            why = f"{stops}{percent(found.least_below / n)}. Raise it, lower k, or"
+        else:
+            why = "no record would be left, or those left would break another. Lower one, or"
+        raise PlanError(
+            f"no combination of the offered recodings reaches {goals}: {why} offer coarser "
+            "recodings" + (f" for {', '.join(unfinished)}" if unfinished else "")
+        )
+    if max_loss is not None and lattice.plain_loss(found.best.node) > max_loss * (1 + 1e-9):
+        if found.stopped:
+            # Another one may do: nobody knows.
+            raise KeyboardInterrupt
+        raise PlanError(
+            f"max_loss={max_loss:g} stops every plan with {goals}: the best one found loses "
+            f"{lattice.plain_loss(found.best.node):.3f}. Raise it, lower k, or allow more "
+            f"suppression than {made.may_leave_out(n):,} records"
+        )
+    return found.best

@@ -1,0 +1,327 @@
+"""The lattice of offered recodings, each node of it measured by arithmetic on one tally."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.core import radix
+from anonrisk.planning.losses.base import (
+    CellLoss,
+    ClassLoss,
+    GroupedClasses,
+    GroupedColumn,
+    tidy,
+)
+from anonrisk.planning.losses.range import RangeLoss
+from anonrisk.planning.suppress.class_rules import Coded, KeptClasses
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anonrisk.core.arrays import Booleans, Floats, Integers
+    from anonrisk.core.columns import Name
+    from anonrisk.measures.counts.tally import Domain, Tally
+    from anonrisk.measures.recode import Recoding
+    from anonrisk.planning.losses.base import Loss
+    from anonrisk.planning.suppress.class_rules import Requirements
+
+    Node = tuple[int, ...]
+
+# Rolled-up tallies that are kept for coarser nodes to start from.
+_KEPT = 96
+_RANGE = RangeLoss()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One offered recoding of one column: the group of each code, and what a group loses."""
+
+    recoding: Recoding
+    groups: Integers
+    losses: Floats
+    n_groups: int
+
+    @classmethod
+    def of(
+        cls, recoding: Recoding, name: Name, domain: Domain, margin: Integers, loss: Loss
+    ) -> Choice:
+        """Apply a recoding to a domain; of a loss of classes no column loses anything."""
+        column = GroupedColumn.of(recoding, name, domain, margin)
+        losses = loss.of_groups(column) if isinstance(loss, CellLoss) else np.zeros(column.n_groups)
+        # Only groups that occur are counted.
+        present = np.unique(column.groups[margin > 0])
+        return cls(recoding, column.groups, losses, len(present))
+
+    def mean_loss(self, margin: Integers) -> float:
+        """Return what a cell of the column loses on average, without suppression."""
+        return float(tidy(self.losses[self.groups] @ margin / int(margin.sum())))
+
+
+@dataclass(frozen=True)
+class MeasuredNode:
+    """What is true of a table after the recodings of one node."""
+
+    node: Node
+    n_classes: int
+    # Classes that are left out, and the smallest of the others; None if there is none.
+    n_small: int
+    k_kept: int | None
+    # Records that are left out, and those of them that every finer node leaves out too.
+    n_below: int
+    n_sure: int
+    loss: float
+    # What would be lost if nobody were suppressed; of a loss of cells that is known beforehand.
+    unsuppressed: float | None
+    discernibility: int
+    # Whether what is left keeps to what is asked of the table as a whole.
+    holds: bool = True
+
+
+@dataclass(frozen=True)
+class _Rolled:
+    """A tally generalised to one node: codes by column and of what is beside, counts by class."""
+
+    node: Node
+    codes: list[Integers]
+    counts: Integers
+    sizes: list[int]
+
+
+@dataclass
+class Lattice:
+    """All combinations of one offered recoding per column."""
+
+    tally: Tally
+    columns: tuple[Name, ...]
+    choices: list[list[Choice]]
+    k: int
+    weights: Floats
+    loss: Loss
+    # What classes must keep to; None where that is k records alone.
+    required: Requirements | None = None
+    # How many classes were looked at: what the work of a search is counted by.
+    work: int = 0
+    measured: dict[Node, MeasuredNode] = field(default_factory=dict)
+    _rolled: list[_Rolled] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls,
+        tally: Tally,
+        offered: Mapping[Name, Sequence[Recoding]],
+        k: int,
+        weights: Sequence[float] | None = None,
+        loss: Loss = _RANGE,
+        *,
+        required: Requirements | None = None,
+    ) -> Lattice:
+        """Apply every offered recoding to its column's domain, once."""
+        columns = tuple(offered)
+        choices = []
+        for c in columns:
+            column = c, tally.domains[c], tally.margin(c)
+            choices.append(different([Choice.of(r, *column, loss) for r in offered[c]]))
+        share = np.ones(len(columns)) if weights is None else np.asarray(weights, dtype=float)
+        return cls(tally, columns, choices, k, share / share.sum(), loss, required)
+
+    def __post_init__(self) -> None:
+        """Prepare what every node needs: margins, and which choice refines which."""
+        self.n = self.tally.n_records
+        self.margins = [self.tally.margin(c) for c in self.columns]
+        self.mean_loss = [
+            np.array([c.mean_loss(m) for c in offered])
+            for offered, m in zip(self.choices, self.margins, strict=True)
+        ]
+        self.most_loss = [
+            np.array([float(c.losses.max(initial=0.0)) for c in offered])
+            for offered in self.choices
+        ]
+        # finer[c][a, b]: whether choice a of column c refines choice b.
+        self.finer = [_refinements(offered) for offered in self.choices]
+        self.maps = [_maps(o, f) for o, f in zip(self.choices, self.finer, strict=True)]
+        self.top = tuple(int(np.argmin([c.n_groups for c in o])) for o in self.choices)
+        self.beside = () if self.required is None else self.required.beside
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of choices of each column."""
+        return tuple(len(offered) for offered in self.choices)
+
+    def measure(self, node: Node) -> MeasuredNode:
+        """Measure a node: which classes are left out, and the loss with those suppressed.
+
+        The loss is the mean over original records and columns; a suppressed record costs 1.
+        """
+        known = self.measured.get(node)
+        if known is not None:
+            return known
+        rolled = self._roll_up(node)
+        kept = self.kept(rolled)
+        of_row = self._of_rows(rolled, kept.rows)
+        lost = float(of_row[kept.rows] @ rolled.counts[kept.rows])
+        n_below = self.n - int(kept.records.sum())
+        found = MeasuredNode(
+            node,
+            kept.n_classes,
+            kept.n_classes - len(kept.sizes),
+            int(kept.sizes.min()) if len(kept.sizes) else None,
+            n_below,
+            kept.n_sure,
+            float(tidy((lost + n_below) / self.n)),
+            float(of_row @ rolled.counts) / self.n if isinstance(self.loss, ClassLoss) else None,
+            int((kept.records**2).sum()) + n_below * self.n,
+            kept.holds,
+        )
+        self.measured[node] = found
+        return found
+
+    def _of_rows(self, rolled: _Rolled, kept: Booleans) -> Floats:
+        """Return what a record of each combination loses."""
+        if isinstance(self.loss, ClassLoss):
+            number, classes = self._classes(rolled, kept)
+            return self.loss.of_classes(classes)[number]
+        of_row = np.zeros(len(rolled.counts))
+        for c, choice in enumerate(rolled.node):
+            of_row += self.weights[c] * self.choices[c][choice].losses[rolled.codes[c]]
+        return of_row
+
+    def _classes(self, rolled: _Rolled, kept: Booleans) -> tuple[Integers, GroupedClasses]:
+        """Number the classes of combinations, and put those of a class together."""
+        chosen = [offered[i] for offered, i in zip(self.choices, rolled.node, strict=True)]
+        groups = {c: one.groups for c, one in zip(self.columns, chosen, strict=True)}
+        sizes, codes = rolled.sizes[: len(chosen)], rolled.codes[: len(chosen)]
+        if not self.beside:
+            own = np.arange(len(rolled.counts))
+            return own, GroupedClasses(codes, groups, sizes, rolled.counts, kept)
+        keys, _ = radix.keys_of(zip(codes, sizes, strict=True))
+        _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+        counts = np.rint(np.bincount(number, rolled.counts)).astype(np.int64)
+        # What is beside them does not part the records of a class: all are left, or none.
+        codes = [code[first] for code in codes]
+        return number, GroupedClasses(codes, groups, sizes, counts, kept[first])
+
+    def by_column(self, node: Node, loss: CellLoss) -> Floats:
+        """Return what a cell of each column loses at a node, whatever it is worth."""
+        rolled = self._roll_up(node)
+        columns = zip(self.columns, self.margins, self.choices, node, strict=True)
+        chosen = [
+            GroupedColumn.of(offered[i].recoding, c, self.tally.domains[c], margin)
+            for c, margin, offered, i in columns
+        ]
+        return loss.by_column(chosen, self._classes(rolled, self.kept(rolled).rows)[1])
+
+    def plain_loss(self, node: Node) -> float:
+        """Return the loss of a node with all columns worth the same."""
+        if isinstance(self.loss, ClassLoss):
+            return self.measure(node).loss
+        return float(self.by_column(node, self.loss).mean())
+
+    def kept(self, rolled: _Rolled) -> KeptClasses:
+        """Return which classes are left."""
+        if self.required is not None:
+            return self.required.kept(Coded(rolled.codes, rolled.counts, rolled.sizes))
+        rows = rolled.counts >= self.k
+        sizes = rolled.counts[rows]
+        n_below = self.n - int(sizes.sum())
+        return KeptClasses(rows, n_below, sizes, sizes, len(rows), holds=len(sizes) > 0)
+
+    def coded(self, node: Node) -> Coded:
+        """Return the combinations of a node as codes."""
+        rolled = self._roll_up(node)
+        return Coded(rolled.codes, rolled.counts, rolled.sizes)
+
+    def _roll_up(self, node: Node) -> _Rolled:
+        source = next((r for r in self._rolled if self._refines(r.node, node)), None)
+        if source is None:
+            codes = [self.tally.codes[c] for c in self.columns]
+            counts = self.tally.counts
+            groups = [self.choices[c][choice].groups[codes[c]] for c, choice in enumerate(node)]
+            groups += [self.tally.codes[name] for name in self.beside]
+        else:
+            counts = source.counts
+            groups = [
+                source.codes[c]
+                if source.node[c] == choice
+                else self.maps[c][source.node[c], choice][source.codes[c]]
+                for c, choice in enumerate(node)
+            ]
+            groups += source.codes[len(node) :]
+        self.work += len(counts)
+        sizes = [len(o[i].losses) for o, i in zip(self.choices, node, strict=True)]
+        sizes += [len(self.tally.domains[name]) + 1 for name in self.beside]
+        rolled = _Rolled(node, *merged(groups, counts, sizes), sizes)
+        self._rolled.append(rolled)
+        # The smallest that fits is the best to start from.
+        self._rolled.sort(key=lambda r: len(r.counts))
+        if len(self._rolled) > _KEPT:
+            # Among the larger half, where each takes much room, the oldest serve the least.
+            del self._rolled[_KEPT // 2]
+        return rolled
+
+    def _refines(self, fine: Node, coarse: Node) -> bool:
+        return all(f[a, b] for f, a, b in zip(self.finer, fine, coarse, strict=True))
+
+    def present(self, node: Node) -> list[int]:
+        """Count the different values of each column at a node."""
+        return [self.choices[c][i].n_groups for c, i in enumerate(node)]
+
+
+def merged(
+    groups: list[Integers], counts: Integers, sizes: list[int]
+) -> tuple[list[Integers], Integers]:
+    """Add up the classes that have become one."""
+    keys, _ = radix.keys_of(zip(groups, sizes, strict=True))
+    bound = math.prod(sizes)
+    if bound <= 4 * len(counts) + 4_096:
+        sums = np.rint(np.bincount(keys, counts, bound)).astype(np.int64)
+        present = np.flatnonzero(sums)
+        rest, codes = present, []
+        for size in reversed(sizes):
+            rest, code = np.divmod(rest, size)
+            codes.append(code)
+        return codes[::-1], sums[present]
+    order = np.argsort(keys)
+    ordered = keys[order]
+    starts = np.concatenate(([0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1))
+    rows = order[starts]
+    return [group[rows] for group in groups], np.add.reduceat(counts[order], starts)
+
+
+def different(choices: list[Choice]) -> list[Choice]:
+    """Leave out recodings that put the values together as an earlier one does."""
+    kept: dict[bytes, Choice] = {}
+    for choice in choices:
+        _, first, number = np.unique(choice.groups, return_index=True, return_inverse=True)
+        # Numbered in order of appearance, so that equal partitions look equal.
+        kept.setdefault(np.argsort(np.argsort(first))[number].tobytes(), choice)
+    return sorted(kept.values(), key=lambda choice: -choice.n_groups)
+
+
+def _refinements(choices: list[Choice]) -> Booleans:
+    n = len(choices)
+    finer = np.eye(n, dtype=bool)
+    for a in range(n):
+        for b in range(n):
+            if a != b and choices[a].n_groups >= choices[b].n_groups:
+                finer[a, b] = _map(choices[a], choices[b]) is not None
+    return finer
+
+
+def _map(fine: Choice, coarse: Choice) -> Integers | None:
+    """Return the coarse group of each fine one, if it has only one."""
+    mapping = np.zeros(len(fine.losses), dtype=np.int64)
+    mapping[fine.groups] = coarse.groups
+    return mapping if np.array_equal(mapping[fine.groups], coarse.groups) else None
+
+
+def _maps(choices: list[Choice], finer: Booleans) -> dict[tuple[int, int], Integers]:
+    maps = {}
+    for a, b in np.argwhere(finer).tolist():
+        found = _map(choices[a], choices[b])
+        if found is not None:
+            maps[a, b] = found
+    return maps

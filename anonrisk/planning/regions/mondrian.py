@@ -1,0 +1,287 @@
+"""Mondrian: a table cut into regions, each as small as its limits allow.
+
+LeFevre, DeWitt & Ramakrishnan (2006), strict: whatever is equal stays together. Every round looks
+at all regions at once; counts are of distinct combinations, so that nothing is done by record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.engines.numpy.count import runs_of
+from anonrisk.planning.regions.axes import Ladder
+from anonrisk.planning.regions.part import RegionPart, keeping, lost_apart, runs
+from anonrisk.planning.regions.tree import RegionTree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anonrisk.core.arrays import Booleans, Floats, Integers
+    from anonrisk.planning.regions.axes import Axis, Ruler
+    from anonrisk.planning.regions.part import CutRule
+    from anonrisk.planning.regions.tree import Partition
+
+
+# Scores that differ by less are the same, and the earlier column is taken.
+_DIGITS = 12
+_LEAST = 1e-9
+# What cells weigh beside a loss of classes: enough to choose between cuts that gain the same of it.
+_OF_CELLS = 1e-6
+
+
+@dataclass(frozen=True)
+class ProposedCut:
+    """The best way to cut each region along one column; a score of 0 where there is none."""
+
+    column: int
+    axis: Axis
+    scores: Floats
+    # Of a ladder the step to go down to, of a ruler the position to cut at.
+    at: Integers
+    # Of a ladder the parts that stay together, as number of the region times size plus begin.
+    rest: Integers
+
+    def begins(self, of: Integers, position: Integers) -> Integers:
+        """Return the begin of the part that each combination goes to."""
+        at = self.at[of]
+        if not isinstance(self.axis, Ladder):
+            return np.where(position >= at, at, 0)
+        begins = self.axis.begins[at, position]
+        if not len(self.rest):
+            return begins
+        keys = of * self.axis.size + begins
+        place = np.minimum(np.searchsorted(self.rest, keys), len(self.rest) - 1)
+        return np.where(self.rest[place] == keys, self.axis.begins[at - 1, position], begins)
+
+
+def proposals(part: RegionPart, axes: Sequence[Axis], rule: CutRule) -> list[ProposedCut]:
+    """Propose ways to cut regions; with limits, numbers also in the middle, which may keep them."""
+    made = []
+    loss = rule.classes
+    lost = np.zeros(0) if loss is None else loss.lost(part.owners, part.counts, part.rows)
+    for c, axis in enumerate(axes):
+        if rule.weights[c] <= 0 or not (part.first[c] < part.last[c]).any():
+            continue
+        seen = _Occurring.in_regions(part, c, axis)
+        if isinstance(axis, Ladder):
+            made.append(_down(seen, axis, part, rule, lost))
+        else:
+            ways = {rule.median, rule.median or bool(rule.limits)}
+            made += [
+                _across(seen, axis, part, rule, lost, middle=middle) for middle in sorted(ways)
+            ]
+    return made
+
+
+@dataclass(frozen=True)
+class _Occurring:
+    """The positions of one column that occur in each region, with their records."""
+
+    column: int
+    of: Integers
+    position: Integers
+    counts: Integers
+    sizes: Integers
+    first: Integers
+    last: Integers
+    before: Floats
+
+    @classmethod
+    def in_regions(cls, part: RegionPart, c: int, axis: Axis) -> _Occurring:
+        """Add up the records of each position."""
+        of, position, counts = runs(part.owners, part.positions[c], axis.size, part.counts)
+        first, last = part.first[c], part.last[c]
+        before = axis.losses(first, last)
+        return cls(c, of, position, counts, part.sizes, first, last, before)
+
+    def scored(self, gained: Floats, rule: CutRule) -> Floats:
+        """Score cuts by what they gain, or all alike by what the region loses."""
+        # A rare part may lose less than nothing, and can be cut all the same.
+        lost = np.maximum(self.before, _LEAST)
+        scores = np.where(gained > 0, lost, 0.0) if rule.median else gained
+        return np.round(scores * rule.weights[self.column], _DIGITS)
+
+
+def _down(
+    seen: _Occurring, axis: Ladder, part: RegionPart, rule: CutRule, lost: Floats
+) -> ProposedCut:
+    """Go one step down: parts of it that keep to k and the limits go, the rest stays together."""
+    step = axis.step(seen.first, seen.last)
+    lowest = len(axis.begins) - 1
+    at = np.minimum(step + 1, lowest)
+    begins = axis.begins[at[seen.of], seen.position]
+    keys = seen.of * axis.size + begins
+    starts = runs_of(keys)
+    keys = keys[starts]
+    of, counts = seen.of[starts], np.add.reduceat(seen.counts, starts)
+    ends = np.append(starts[1:], len(begins)) - 1
+    losses = axis.losses(seen.position[starts], seen.position[ends])
+    broken, of_rows = counts < rule.k, axis.begins[at[part.owners], part.positions[seen.column]]
+    if rule.limits:
+        broken |= ~keeping(part, of_rows, axis.size, rule.limits)[1]
+    stays = _rest(of, counts, broken, rule.k)
+    if rule.limits and stays.any():
+        rows = stays[np.searchsorted(keys, part.owners * axis.size + of_rows)]
+        alone = part.rows_in(rows)
+        owners, holds = keeping(alone, np.zeros_like(alone.owners), 1, rule.limits)
+        stays = _rest(of, counts, broken, rule.k, more=owners[~holds])
+    kept = np.bincount(of, np.where(stays, counts, 0), len(step))
+    left = np.bincount(of, np.where(stays, 0, counts * losses), len(step)) + kept * seen.before
+    parted = np.where(stays, 1, counts)
+    spent = np.bincount(
+        of, np.where(stays, 0, counts * np.log2(seen.sizes[of] / parted)), len(step)
+    )
+    bits: Floats = np.asarray(spent + kept * np.log2(seen.sizes / np.maximum(kept, 1)))
+    gain = seen.sizes * seen.before - left
+    if rule.classes is not None:
+        rows = stays[np.searchsorted(keys, part.owners * axis.size + of_rows)]
+        parts = np.where(rows, axis.size, of_rows)
+        now = lost_apart(part, parts, axis.size + 1, rule.classes)
+        gain = lost - now + _OF_CELLS * gain
+    gained = _per_bit(gain, bits, (step < lowest) & (kept < seen.sizes))
+    return ProposedCut(seen.column, axis, seen.scored(gained, rule), at, keys[stays])
+
+
+def _rest(
+    of: Integers, counts: Integers, broken: Booleans, k: int, more: Integers | None = None
+) -> Booleans:
+    """Return which parts stay together: those that cannot go, and of the smallest enough for k.
+
+    Regions of which `more` is asked keep one part more.
+    """
+    order = np.lexsort((counts, ~broken, of))
+    owners, ordered, first = of[order], counts[order], broken[order]
+    starts = runs_of(owners)
+    sizes = np.diff(starts, append=len(of))
+    before = np.cumsum(ordered) - ordered
+    before -= np.repeat(before[starts], sizes)
+    found = np.repeat(first[starts], sizes) & (first | (before < k))
+    if more is not None:
+        staying = np.add.reduceat(found.astype(np.int64), starts)
+        longer = np.isin(owners[starts], more) & (staying < sizes)
+        found[(starts + staying)[longer]] = True
+    stays = np.empty(len(of), dtype=bool)
+    stays[order] = found
+    return stays
+
+
+def _across(
+    seen: _Occurring, axis: Ruler, part: RegionPart, rule: CutRule, lost: Floats, *, middle: bool
+) -> ProposedCut:
+    """Cut between two positions that occur; missing values are above all, alone or not."""
+    below = np.cumsum(seen.counts)
+    starts = runs_of(seen.of)
+    below -= (below - seen.counts)[starts][seen.of]
+    above = seen.sizes[seen.of] - below
+    following = np.append(seen.position[1:], 0)
+    fit = (below >= rule.k) & (above >= rule.k)
+    # The last position of a region has nothing above it, and thus does not fit.
+    places = np.flatnonzero(fit)
+    scores, at = np.zeros(len(seen.sizes)), np.zeros(len(seen.sizes), dtype=np.int64)
+    if not len(places):
+        return ProposedCut(seen.column, axis, scores, at, at[:0])
+    of, low, high = seen.of[places], below[places], above[places]
+    n = seen.sizes[of]
+    left = low * axis.losses(seen.first[of], seen.position[places])
+    left = left + high * axis.losses(following[places], seen.last[of])
+    bits = low * np.log2(n / low) + high * np.log2(n / high)
+    gain = n * seen.before[of] - left
+    if rule.classes is not None:
+        now = np.add(*rule.classes.sides(part, seen.column, below, above))[places]
+        gain = lost[of] - now + _OF_CELLS * gain
+    gained = _per_bit(gain, bits, np.ones(len(of), dtype=bool))
+    rank = np.where(gained > 0, np.minimum(low, high), 0) if middle else np.round(gained, _DIGITS)
+    starts = runs_of(of)
+    best = np.maximum.reduceat(rank, starts)
+    top = np.flatnonzero(rank == np.repeat(best, np.diff(starts, append=len(of))))
+    top = top[runs_of(of[top])]
+    scores[of[top]], at[of[top]] = gained[top], following[places][top]
+    scores = seen.scored(scores, rule)
+    return ProposedCut(seen.column, axis, scores, at, at[:0])
+
+
+def _per_bit(gain: Floats, bits: Floats, fit: Booleans) -> Floats:
+    """Return what is gained per bit; 0 where a cut does not fit or gains nothing."""
+    useful = fit & (gain > 1e-12) & (bits > 0)
+    return np.where(useful, gain, 0.0) / np.where(useful, bits, 1.0)
+
+
+def partition(
+    axes: Sequence[Axis], positions: Sequence[Integers], counts: Integers, rule: CutRule
+) -> Partition:
+    """Cut until no cut leaves what the rule asks for on every side.
+
+    Parameters
+    ----------
+    axes, positions
+        The columns, and where each combination of their values is on them.
+    counts : array
+        How many records each combination has.
+    rule : CutRule
+        What every region must keep to, and which cut is taken.
+    """
+    made = RegionTree()
+    whole = np.zeros(1, dtype=np.int64)
+    rows = np.arange(len(counts))
+    cut_further(
+        made, whole, RegionPart.of(np.zeros_like(rows), rows, positions, counts), axes, rule
+    )
+    return made.partition()
+
+
+def cut_further(
+    made: RegionTree,
+    uids: Integers,
+    part: RegionPart,
+    axes: Sequence[Axis],
+    rule: CutRule,
+    *,
+    small: int = 0,
+) -> None:
+    """Cut regions of a tree, which have these numbers, until no cut leaves what the rule asks.
+
+    What is smaller than `small` is left as it is.
+    """
+    while len(uids):
+        # Fewer than twice k cannot be cut.
+        many = part.sizes >= max(2 * rule.k, small)
+        made.leave(uids[~many], part.only(~many), axes)
+        part, uids = part.only(many), uids[many]
+        column, begins = _cut(part, axes, rule)
+        cut = column >= 0
+        made.leave(uids[~cut], part.only(~cut), axes)
+        uids, part = made.parted(uids, part, axes, column, begins)
+
+
+def _cut(part: RegionPart, axes: Sequence[Axis], rule: CutRule) -> tuple[Integers, Integers]:
+    """Choose the column of each region, -1 for none; and the begin of each combination's part."""
+    made = proposals(part, axes, rule)
+    column, begins = np.full(len(part.sizes), -1), np.zeros(len(part.owners), dtype=np.int64)
+    if not made:
+        return column, begins
+    scores = np.stack([proposal.scores for proposal in made])
+    chosen, size = _best(scores), max(axis.size for axis in axes)
+    fresh = chosen >= 0
+    while fresh.any():
+        for i in np.unique(chosen[fresh]).tolist():
+            mine = (fresh & (chosen == i))[part.owners]
+            positions = part.positions[made[i].column]
+            begins[mine] = made[i].begins(part.owners[mine], positions[mine])
+        broken = np.zeros(len(chosen), dtype=bool)
+        if rule.limits:
+            inside = fresh[part.owners]
+            owners, kept = keeping(part.rows_in(inside), begins[inside], size, rule.limits)
+            broken[owners[~kept]] = True
+        # Regions whose best cut breaks a limit try their next.
+        scores[chosen[broken], np.flatnonzero(broken)] = 0
+        chosen[broken] = _best(scores[:, broken])
+        fresh = broken & (chosen >= 0)
+    columns = np.array([proposal.column for proposal in made])
+    return np.where(chosen >= 0, columns[chosen], -1), begins
+
+
+def _best(scores: Floats) -> Integers:
+    return np.where(scores.max(axis=0) > 0, np.argmax(scores, axis=0), -1)

@@ -1,0 +1,1 @@
+"""Suppression: which classes, records or cells are left out."""

@@ -1,0 +1,269 @@
+"""From a value to its pseudonym: canonical bytes, one message, HMAC-SHA-256, a format.
+
+The key of the HMAC is the subkey ``pseudonym`` of the key that the caller gives (`Key.derived`), so
+that those who make pseudonyms need no more than that. The message is, in this order and with
+nothing between its parts::
+
+    "anonrisk pseudonym 2"
+    length of the scope, 4 bytes, big-endian;   the scope in UTF-8
+    length of the period, 4 bytes, big-endian;  the period in ASCII
+    the value
+
+A missing scope or period has length 0. A period is ``"<microseconds>:<number>"``, the number of
+whole periods since 1970-01-01 UTC, or ``"<n> records:<number>"``. The value is a letter and a text:
+
+========  ==========================================================================
+``s``     a string, in UTF-8 as it is (no case folding, no normal form)
+``i``     an integer, in decimal
+``d``     a date, as 2026-11-15
+``t``     an instant, in microseconds since 1970-01-01 UTC; one without a zone is read as UTC
+========  ==========================================================================
+
+Because of the lengths and the letter no two different (scope, period, value) make one message.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import hmac
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.arguments import one_of, whole_number
+from anonrisk.errors import ArgumentError, UnsupportedColumnError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anonrisk.core.columns import Name
+    from anonrisk.pseudonyms.keys import Key
+
+HEADER = b"anonrisk pseudonym 2"
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+# Bits of a character in each format, and how many are needed so that people keep apart.
+FORMATS = {"hex": 4, "base32": 5, "base64url": 6}
+_LEAST_BITS = 64
+USUAL_BITS = 128
+_ALL_BITS = 256
+FLOATS = "pandas turns integers with missing values into floats: use astype('Int64')"
+_TAKEN = "pseudonyms are of text, integers, dates and instants"
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a pseudonym is written: its alphabet and its number of characters."""
+
+    format: str
+    length: int
+
+    @classmethod
+    def of(cls, format_: Any, length: Any) -> Form:
+        """Check both; 128 bits if no length is given, never fewer than 64.
+
+        Examples
+        --------
+        >>> Form.of("hex", None), Form.of("base32", 20)
+        (Form(format='hex', length=32), Form(format='base32', length=20))
+        """
+        name = one_of(format_, "format", list(FORMATS))
+        bits = FORMATS[name]
+        if length is None:
+            return cls(name, -(-USUAL_BITS // bits))
+        least, most = -(-_LEAST_BITS // bits), -(-_ALL_BITS // bits)
+        number = whole_number(length, "length", at_least=1)
+        if not least <= number <= most:
+            raise ArgumentError(
+                f"length={number} is not from {least} to {most} characters of {name}: "
+                "in fewer, two people come to share a pseudonym"
+            )
+        return cls(name, number)
+
+    @property
+    def bits(self) -> int:
+        """How many bits of a digest are written."""
+        return min(self.length * FORMATS[self.format], _ALL_BITS)
+
+
+@dataclass(frozen=True)
+class Pseudonymisation:
+    """One pseudonymisation, checked: which column, how, and how long a pseudonym lives.
+
+    A pseudonym lives for `every` microseconds or, `by_records`, for as many records.
+    """
+
+    column: Name
+    key: Key
+    form: Form
+    scope: str | None = None
+    every: int | None = None
+    time: Name | None = None
+    by_records: bool = False
+
+    @property
+    def prefix(self) -> bytes:
+        """What every message starts with."""
+        return HEADER + sized(b"" if self.scope is None else self.scope.encode())
+
+    def period_label(self, number: int) -> str:
+        """Name the period with this number."""
+        return f"{self.every}{' records' if self.by_records else ''}:{number}"
+
+
+def sized(part: bytes) -> bytes:
+    """Put its length before a part."""
+    return len(part).to_bytes(4, "big") + part
+
+
+def check_scope(scope: Any) -> str | None:
+    """Read a scope: a text that is not empty, or none."""
+    if scope is None:
+        return None
+    if not isinstance(scope, str) or not scope:
+        raise ArgumentError("scope= names a recipient: a text that is not empty")
+    try:
+        scope.encode()
+    except UnicodeEncodeError:
+        raise ArgumentError("scope= holds a character that has no UTF-8 form") from None
+    return scope
+
+
+def canonical(value: Any, column: Name = "identity") -> bytes:
+    """Return the canonical bytes of a Python value.
+
+    Examples
+    --------
+    >>> canonical("Ann"), canonical(7), canonical(dt.date(2026, 11, 15))
+    (b'sAnn', b'i7', b'd2026-11-15')
+    >>> canonical(7.0)
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.UnsupportedColumnError: column 'identity' holds values of type float; ...
+    """
+    if value is None or type(value).__name__ in {"NaTType", "NAType"}:
+        raise UnsupportedColumnError(f"column {column!r} holds a missing value; {_TAKEN}")
+    if isinstance(value, str):
+        try:
+            return b"s" + value.encode()
+        except UnicodeEncodeError:
+            raise UnsupportedColumnError(
+                f"column {column!r} holds a text that has no UTF-8 form"
+            ) from None
+    if isinstance(value, bool):
+        raise refused(column, "bool")
+    if isinstance(value, Integral):
+        return _integers([int(value)], column)[0]
+    if isinstance(value, dt.datetime):
+        return b"t%d" % instant(value, column)
+    if isinstance(value, dt.date):
+        return b"d" + value.isoformat().encode()
+    raise refused(column, type(value).__name__)
+
+
+def instant(value: dt.datetime, column: Name) -> int:
+    """Return microseconds since 1970 UTC; a timestamp without a zone is read as UTC."""
+    if getattr(value, "nanosecond", 0):
+        raise too_fine(column)
+    try:
+        aware = value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
+        moment = aware.astimezone(dt.UTC)
+        # Some timestamps of pandas lie beyond those of Python, and do only a part of what they do.
+        inside = dt.MINYEAR <= moment.year <= dt.MAXYEAR
+    except (OverflowError, ValueError):
+        inside = False
+    if not inside:
+        raise too_far(column)
+    # Subtracting two zones would go by the clock on the wall, were they the same zone object.
+    return (moment - EPOCH) // dt.timedelta(microseconds=1)
+
+
+def too_fine(column: Name) -> UnsupportedColumnError:
+    """Say that instants are kept in microseconds."""
+    return UnsupportedColumnError(
+        f"column {column!r} holds instants finer than a microsecond, which Spark does not know; "
+        "round them, for example with dt.floor('us')"
+    )
+
+
+def too_far(column: Name) -> UnsupportedColumnError:
+    """Say which years there are."""
+    return UnsupportedColumnError(
+        f"column {column!r} holds instants that are not in the years 1 to 9999 of UTC"
+    )
+
+
+def refused(column: Name, kind: str) -> UnsupportedColumnError:
+    """Say which types have canonical bytes."""
+    hint = ""
+    if "float" in kind.casefold() or "double" in kind:
+        hint = f". Floats can be written in more than one way; {FLOATS}"
+    return UnsupportedColumnError(f"column {column!r} holds values of type {kind}; {_TAKEN}{hint}")
+
+
+def canonical_all(values: list[Any], column: Name) -> list[bytes]:
+    """Return the canonical bytes of many values of one kind."""
+    # The commonest kinds are spared the questions that `canonical` asks of each value.
+    if set(map(type, values)) == {int}:
+        return _integers(values, column)
+    return [canonical(value, column) for value in values]
+
+
+def _integers(values: list[int], column: Name) -> list[bytes]:
+    try:
+        return [b"i%d" % value for value in values]
+    except ValueError:
+        # Python writes integers of a few thousand digits only.
+        raise UnsupportedColumnError(
+            f"column {column!r} holds an integer of too many digits"
+        ) from None
+
+
+def keyed_digest(secret: bytes, start: bytes = b"") -> Callable[[bytes], bytes]:
+    """Make a function from the end of a message, after a start that all share, to its HMAC-SHA-256.
+
+    Nested, so that it travels to Spark's executors by value and needs the standard library only.
+
+    Examples
+    --------
+    >>> import hmac
+    >>> keyed_digest(b"secret", b"a")(b"b") == hmac.digest(b"secret", b"ab", "sha256")
+    True
+    """
+    # Key and start are hashed once, where messages are: such an object does not travel.
+    begun: list[hmac.HMAC] = []
+
+    def digest(end: bytes) -> bytes:
+        if not begun:
+            begun.append(hmac.new(secret, start, "sha256"))
+        message = begun[0].copy()
+        message.update(end)
+        return message.digest()
+
+    return digest
+
+
+def pseudonym_maker(step: Pseudonymisation) -> Callable[..., str]:
+    """Make the function from a value, and its period if there is one, to the pseudonym.
+
+    The only one that makes the message, for tables, executors of Spark and the protector: it holds
+    the subkey and not the key, and needs the standard library only.
+    """
+    digest = keyed_digest(step.key.derived("pseudonym"), step.prefix)
+    write = writer(step.form)
+
+    def pseudonym(value: bytes, period: bytes = b"") -> str:
+        # `sized` would have to be imported from here by those who run it.
+        return write(digest(len(period).to_bytes(4, "big") + period + value))
+
+    return pseudonym
+
+
+def writer(form: Form) -> Callable[[bytes], str]:
+    """Make a function that writes a digest in this form."""
+    length = form.length
+    if form.format == "hex":
+        return lambda digest: digest.hex()[:length]
+    if form.format == "base32":
+        return lambda digest: base64.b32encode(digest).decode("ascii").lower()[:length]
+    return lambda digest: base64.urlsafe_b64encode(digest).decode("ascii")[:length]

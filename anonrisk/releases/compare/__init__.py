@@ -1,0 +1,1 @@
+"""Two releases of one table: what they tell together."""

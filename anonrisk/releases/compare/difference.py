@@ -1,0 +1,536 @@
+"""From the keyed counts of two releases to what an attacker learns who holds both.
+
+Whoever knows which people are in each release, and in which class, can tell apart no two persons
+who have the same class before and the same class now (or are in none): exchange their values, and
+both releases stay as they are. These groups are therefore all that hides a person, and a value is
+safe where its group has several. The cost is that of a few sorts, whatever the classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.engines.renumber import numbered
+from anonrisk.errors import EmptyTableError, StateError
+from anonrisk.pseudonyms.encoding import agreed
+from anonrisk.releases.compare.comparison import (
+    ADDED,
+    CHANGES,
+    MOVED,
+    REMOVED,
+    STAYED,
+    Comparison,
+    by_size,
+    changed_classes,
+    changed_persons,
+)
+
+if TYPE_CHECKING:
+    from anonrisk.core.arrays import Booleans, Integers
+    from anonrisk.core.columns import Name
+    from anonrisk.measures.counts.keyed import KeyedCounts
+    from anonrisk.pseudonyms.encoding import Hashes
+
+
+# The number of what is not there.
+NONE = -1
+
+
+def interned(hashes: Hashes) -> tuple[Integers, int]:
+    """Return equal hashes equal numbers from 0 on, and how many there are.
+
+    Examples
+    --------
+    >>> interned(np.array([[7, 1], [5, 1], [7, 2], [7, 1]], dtype=np.uint64))
+    (array([0, 1, 2, 0]), 3)
+    """
+    first, found = numbered(hashes[:, 0])
+    one = np.empty(len(found), dtype=np.uint64)
+    one[first] = hashes[:, 1]
+    if (hashes[:, 1] == one[first]).all():
+        return first, len(found)
+    # Two hashes that share 64 bits: rare, unless they are made up.
+    last = numbered(hashes[:, 1])[0]
+    both, pairs = numbered(first * len(hashes) + last)
+    return both, len(pairs)
+
+
+def summed(key: Integers, hashes: Hashes, n: int) -> Hashes:
+    """Add up the hashes of each key, whatever their order: equal sets have equal sums.
+
+    Different sets have different ones, as far as random numbers of 128 bits go.
+    """
+    order = np.argsort(key, kind="stable")
+    placed = key[order]
+    first = np.flatnonzero(np.diff(placed, prepend=NONE))
+    sums = np.zeros((n, 2), dtype=np.uint64)
+    sums[placed[first]] = np.add.reduceat(hashes[order], first, axis=0)
+    return sums
+
+
+def all_alike(group: Integers, value: Integers) -> Booleans:
+    """Tell of each member whether all of the group have its value."""
+    one = np.empty(group.max(initial=0) + 1, dtype=value.dtype)
+    one[group] = value
+    differs = np.zeros(len(one), dtype=bool)
+    differs[group[value != one[group]]] = True
+    return ~differs[group]
+
+
+def entries_of(counts: KeyedCounts, name: Name) -> Integers:
+    """Return the entry that each value belongs to; both are sorted in one way."""
+    values = counts.values[name]
+    hashes = [(values.classes, counts.classes)]
+    if values.persons is not None and counts.persons is not None:
+        hashes.append((values.persons, counts.persons))
+    new = np.zeros(len(values.rows), dtype=bool)
+    new[:1] = True
+    for one, _ in hashes:
+        new[1:] |= (one[1:] != one[:-1]).any(axis=1)
+    if any(not np.array_equal(one[new], entries) for one, entries in hashes):
+        raise StateError(f"the values of column {name!r} are not those of the classes beside them")
+    return np.cumsum(new) - 1
+
+
+def added_by(key: Integers, rows: Integers, n: int, *, by_entry: bool = False) -> Integers:
+    """Add up rows by key, or count entries, each of which is a person."""
+    weights = None if by_entry else rows
+    return np.bincount(key, weights=weights, minlength=n).astype(np.int64)
+
+
+def net_difference(before: KeyedCounts, now: KeyedCounts) -> Comparison:
+    """Compare the sizes of classes, and where values are known their numbers in each class.
+
+    A class that has one value more and another one less has lost somebody and gained somebody,
+    though its size be the same: so many at least came and went. A record has one value, so that
+    all who have a value more add up; persons may have several, and only the most count.
+    """
+    classes, n = interned(np.concatenate((before.classes, now.classes)))
+    places = np.split(classes, [len(before.rows)])
+    sizes = [
+        added_by(of, counts.rows, n, by_entry=counts.persons is not None)
+        for of, counts in zip(places, (before, now), strict=True)
+    ]
+    columns = [_net_values((before, now), places, name, n) for name in before.sensitive]
+    gone, come = np.maximum(sizes[0] - sizes[1], 0), np.maximum(sizes[1] - sizes[0], 0)
+    for column in columns:
+        gone, come = np.maximum(gone, column.certain[0]), np.maximum(come, column.certain[1])
+    groups = np.concatenate((gone, come))
+    # Each record by its group: all that went from a class, or all that came to it.
+    whose = np.repeat(np.arange(2 * n), groups)
+    group, least = groups[whose], np.concatenate(sizes)[whose]
+    kind = np.where(whose < n, CHANGES.index(REMOVED), CHANGES.index(ADDED))
+    learned = {
+        name: np.concatenate((column.learned(0, gone), column.learned(1, come)))[whose]
+        for name, column in zip(before.sensitive, columns, strict=True)
+    }
+    anything = np.logical_or.reduce([*learned.values(), np.zeros(len(whose), dtype=bool)])
+    return Comparison(
+        qid=now.qid,
+        qid_before=before.qid,
+        unit=now.unit,
+        net=True,
+        n_before=int(sizes[0].sum()),
+        n_now=int(sizes[1].sum()),
+        n_both=None,
+        n_classes_both=int(((sizes[0] > 0) & (sizes[1] > 0)).sum()),
+        n_added=int(come.sum()),
+        n_removed=int(gone.sum()),
+        n_split=0,
+        new_singletons=int(((sizes[1] == 1) & (sizes[0] != 1)).sum()),
+        classes=changed_classes(come, gone),
+        persons=changed_persons(group * len(CHANGES) + kind, least, anything),
+        learned={name: by_size(group[known]) for name, known in learned.items()},
+        missing=now.missing,
+    )
+
+
+@dataclass(frozen=True)
+class _NetValues:
+    """Of one sensitive column, how many records more or fewer each value has in each class."""
+
+    cls: Integers
+    # For each pair of class and value: records less, records more; and those of each release.
+    changes: tuple[Integers, Integers]
+    there: tuple[Integers, Integers]
+    n_classes: int
+    of_persons: bool
+
+    @cached_property
+    def certain(self) -> tuple[Integers, Integers]:
+        """By class, how many went and how many came for certain."""
+        less, more = np.zeros((2, self.n_classes), dtype=np.int64)
+        for found, change in zip((less, more), self.changes, strict=True):
+            (np.maximum if self.of_persons else np.add).at(found, self.cls, change)
+        return less, more
+
+    def learned(self, which: int, changed: Integers) -> Booleans:
+        """Tell in which classes all who changed have one value, and the class has others."""
+        n_values = np.bincount(self.cls[self.changes[which] > 0], minlength=self.n_classes)
+        in_class = np.bincount(self.cls[self.there[which] > 0], minlength=self.n_classes)
+        known: Booleans = (n_values == 1) & (self.certain[which] == changed) & (in_class > 1)
+        return known
+
+
+def _net_values(
+    releases: tuple[KeyedCounts, KeyedCounts], places: list[Integers], name: Name, n_classes: int
+) -> _NetValues:
+    values, n_values = interned(np.concatenate([one.values[name].values for one in releases]))
+    cls = np.concatenate(
+        [of[entries_of(one, name)] for one, of in zip(releases, places, strict=True)]
+    )
+    pair, found = numbered(cls * n_values + values)
+    parts = np.split(pair, [len(releases[0].values[name].rows)])
+    old, new = (
+        added_by(part, one.values[name].rows, len(found), by_entry=one.persons is not None)
+        for part, one in zip(parts, releases, strict=True)
+    )
+    changes = (np.maximum(old - new, 0), np.maximum(new - old, 0))
+    return _NetValues(
+        found // n_values, changes, (old, new), n_classes, releases[0].persons is not None
+    )
+
+
+_ADDED, _REMOVED, _STAYED, _MOVED = map(CHANGES.index, (ADDED, REMOVED, STAYED, MOVED))
+# Somebody added to a class who has others in both releases is not in one group with a newcomer.
+_ALSO_ELSEWHERE = len(CHANGES)
+# Nor is somebody who stayed, with more rows there than before, or with fewer.
+_OTHER_ROWS = 2 * len(CHANGES)
+_N_KINDS = 3 * len(CHANGES)
+
+
+def compare_counts(
+    before: KeyedCounts, now: KeyedCounts, *, of_several: bool = False
+) -> Comparison:
+    """Compare the keyed counts of two releases, made under one key.
+
+    Where nobody is in both, the unit may be a pseudonym that changed, and says nothing: net changes
+    are counted then, as without one.
+
+    Parameters
+    ----------
+    before, now : KeyedCounts
+        With the same unit, sensitive columns and way to take missing values; the quasi-identifier
+        may be another one, if there is a unit.
+    of_several : bool
+        Whether `before` is made of several releases, so that a row may be counted in each of them
+        and numbers of rows say nothing.
+
+    Returns
+    -------
+    Comparison
+        Without any hash.
+    """
+    _check(before, now)
+    if before.persons is None or now.persons is None:
+        return net_difference(before, now)
+    pairs = _Pairs.of(before, now, before.persons, now.persons, by_rows=not of_several)
+    found = _by_person if (pairs.in_before & pairs.in_now).any() else _net_by_person
+    return found(pairs)
+
+
+def of_one_table(before: KeyedCounts, now: KeyedCounts) -> bool:
+    """Return whether the columns are the same, and somebody is in both."""
+    if before.persons is None or now.persons is None:
+        return False
+    columns = [(one.qid, one.unit, one.sensitive) for one in (before, now)]
+    if columns[0] != columns[1]:
+        return False
+    n_each = [interned(one)[1] for one in (before.persons, now.persons)]
+    return interned(np.concatenate((before.persons, now.persons)))[1] < sum(n_each)
+
+
+def _net_by_person(pairs: _Pairs) -> Comparison:
+    n_before, n_now = int(pairs.in_before.sum()), int(pairs.in_now.sum())
+    return replace(net_difference(*pairs.counts), n_before=n_before, n_now=n_now, n_both=0)
+
+
+def _check(before: KeyedCounts, now: KeyedCounts) -> None:
+    for what, old, new in (
+        ("unit", before.unit, now.unit),
+        ("sensitive columns", before.sensitive, now.sensitive),
+        ("missing", before.missing, now.missing),
+    ):
+        if old != new:
+            raise StateError(
+                f"releases are compared by the same {what}: it was {old!r} and is {new!r} now"
+            )
+    if before.unit is None and before.qid != now.qid:
+        raise StateError(
+            "without a unit nobody can tell who is who under another quasi-identifier: it was "
+            f"{list(before.qid)} and is {list(now.qid)} now; give unit= for both"
+        )
+    for name in sorted(before.kinds.keys() & now.kinds.keys(), key=str):
+        agreed(name, before.kinds[name], now.kinds[name])
+    if not len(before.rows) or not len(now.rows):
+        which = "earlier" if len(now.rows) else "newer"
+        raise EmptyTableError(f"the {which} release has no record to compare")
+
+
+# ---- by person ----------------------------------------------------------------------------------
+
+
+def _by_person(pairs: _Pairs) -> Comparison:
+    before, now = pairs.counts
+    groups = _Groups.of(pairs)
+    sides = {
+        name: (_Side.of(pairs, 0, name), _Side.of(pairs, 1, name)) for name in before.sensitive
+    }
+    learned = {name: groups.learned(both) for name, both in sides.items()}
+    # One number for the size of a group and what became of it, so that the least is of both.
+    coded = groups.size * len(CHANGES) + groups.kind % len(CHANGES)
+    smallest = pairs.least_of(groups.person[groups.changed], coded[groups.changed])
+    is_in = smallest != NONE
+    anything = np.logical_or.reduce([*learned.values(), np.zeros(pairs.n_persons, dtype=bool)])
+    in_both = pairs.in_before & pairs.in_now
+    return Comparison(
+        qid=now.qid,
+        qid_before=before.qid,
+        unit=now.unit,
+        net=False,
+        n_before=int(pairs.in_before.sum()),
+        n_now=int(pairs.in_now.sum()),
+        n_both=int(in_both.sum()),
+        n_classes_both=int(((pairs.size_before > 0) & (pairs.size_now > 0)).sum()),
+        n_added=int((~pairs.before).sum()),
+        n_removed=int((~pairs.now).sum()),
+        n_split=pairs.n_split,
+        new_singletons=int(((pairs.least_now == 1) & (pairs.least_before != 1)).sum()),
+        classes=changed_classes(
+            np.bincount(pairs.cls[~pairs.before], minlength=pairs.n_classes),
+            np.bincount(pairs.cls[~pairs.now], minlength=pairs.n_classes),
+        ),
+        persons=changed_persons(smallest[is_in], pairs.least[is_in], anything[is_in]),
+        learned={name: by_size(smallest[known] // len(CHANGES)) for name, known in learned.items()},
+        changed_values={
+            name: int((in_both & (old.sums != new.sums).any(axis=1)).sum())
+            for name, (old, new) in sides.items()
+        },
+        missing=now.missing,
+    )
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Every pair of a class and a person of either release, once, in small numbers."""
+
+    counts: tuple[KeyedCounts, KeyedCounts]
+    # Where the entries of each release are among the pairs.
+    places: tuple[Integers, Integers]
+    cls: Integers
+    person: Integers
+    # Whether each pair is in the release.
+    before: Booleans
+    now: Booleans
+    n_classes: int
+    n_persons: int
+    # Whether it matters how many rows a pair has.
+    by_rows: bool
+
+    @classmethod
+    def of(
+        cls,
+        before: KeyedCounts,
+        now: KeyedCounts,
+        who_before: Hashes,
+        who_now: Hashes,
+        *,
+        by_rows: bool,
+    ) -> _Pairs:
+        classes, n_classes = interned(np.concatenate((before.classes, now.classes)))
+        persons, n_persons = interned(np.concatenate((who_before, who_now)))
+        places, found = numbered(classes * n_persons + persons)
+        old, new = np.split(places, [len(before.rows)])
+        is_in = np.zeros((2, len(found)), dtype=bool)
+        is_in[0, old] = is_in[1, new] = True
+        return cls(
+            (before, now),
+            (old, new),
+            cls=found // n_persons,
+            person=found % n_persons,
+            before=is_in[0],
+            now=is_in[1],
+            n_classes=n_classes,
+            n_persons=n_persons,
+            by_rows=by_rows,
+        )
+
+    @cached_property
+    def size_before(self) -> Integers:
+        return np.bincount(self.cls[self.before], minlength=self.n_classes)
+
+    @cached_property
+    def size_now(self) -> Integers:
+        return np.bincount(self.cls[self.now], minlength=self.n_classes)
+
+    @cached_property
+    def more_rows(self) -> Integers:
+        """How many rows more each pair that stayed has now; 0 where that does not matter."""
+        found = np.zeros(len(self.cls), dtype=np.int64)
+        for counts, places, sign in zip(self.counts, self.places, (-1, 1), strict=True):
+            found[places] += sign * counts.rows
+        return np.where(self.before & self.now & self.by_rows, found, 0)
+
+    @cached_property
+    def least_before(self) -> Integers:
+        """The smallest class of each person before; -1 of those who are not there."""
+        return self.least_of(self.person[self.before], self.size_before[self.cls[self.before]])
+
+    @cached_property
+    def least_now(self) -> Integers:
+        return self.least_of(self.person[self.now], self.size_now[self.cls[self.now]])
+
+    @cached_property
+    def least(self) -> Integers:
+        """The smallest class of each person in either release."""
+        both = np.minimum(self.least_before, self.least_now)
+        return np.where(both == NONE, np.maximum(self.least_before, self.least_now), both)
+
+    @cached_property
+    def in_before(self) -> Booleans:
+        return np.not_equal(self.least_before, NONE)
+
+    @cached_property
+    def in_now(self) -> Booleans:
+        return np.not_equal(self.least_now, NONE)
+
+    @cached_property
+    def moved(self) -> Booleans:
+        """Who is in both releases, and in no class of both."""
+        stays = np.zeros(self.n_persons, dtype=bool)
+        stays[self.person[self.before & self.now]] = True
+        return self.in_before & self.in_now & ~stays
+
+    def least_of(self, person: Integers, number: Integers) -> Integers:
+        """Return the least of the numbers of each person, -1 where there is none."""
+        found = np.full(self.n_persons, np.iinfo(np.int64).max)
+        np.minimum.at(found, person, number)
+        return np.where(found == np.iinfo(np.int64).max, NONE, found)
+
+    def sets(self, which: int) -> Integers:
+        """Number the sets of classes that persons have in a release: equal ones alike."""
+        places = self.places[which]
+        of_classes = self.counts[which].classes
+        return interned(summed(self.person[places], of_classes, self.n_persons))[0]
+
+    @cached_property
+    def way(self) -> Integers:
+        """Number the ways from the classes before to those now, for all who moved."""
+        old, new = self.sets(0)[self.moved], self.sets(1)[self.moved]
+        return numbered(old * self.n_persons + new)[0]
+
+    @cached_property
+    def n_split(self) -> int:
+        """Classes that are gone, and whose persons went more than one way."""
+        way = np.full(self.n_persons, NONE)
+        way[self.moved] = self.way
+        gone = self.before & (self.size_now[self.cls] == 0) & self.moved[self.person]
+        ways = np.unique(self.cls[gone] * self.n_persons + way[self.person[gone]])
+        return int((np.bincount(ways // self.n_persons) > 1).sum())
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Who is in which group of persons with the same class before and the same class now.
+
+    Somebody who has several classes is in a group for each, unless all have changed: then in one
+    group, with those who have all of them.
+    """
+
+    pairs: _Pairs
+    person: Integers
+    group: Integers
+    kind: Integers
+    # The pair that makes somebody a member; of who has moved, none.
+    pair: Integers
+
+    @classmethod
+    def of(cls, pairs: _Pairs) -> _Groups:
+        rest = np.flatnonzero(~pairs.moved[pairs.person])
+        person = pairs.person[rest]
+        in_other = np.where(pairs.now[rest], pairs.in_before[person], pairs.in_now[person])
+        kind = np.where(pairs.now[rest], _ADDED, _REMOVED) + in_other * _ALSO_ELSEWHERE
+        kind[pairs.before[rest] & pairs.now[rest]] = _STAYED
+        more = pairs.more_rows
+        again = np.flatnonzero(more)
+        rest = np.concatenate((rest, again))
+        kind = np.concatenate((kind, np.where(more[again] > 0, _ADDED, _REMOVED) + _OTHER_ROWS))
+        moved = np.flatnonzero(pairs.moved)
+        beyond = pairs.n_classes * _N_KINDS
+        keys = np.concatenate((pairs.cls[rest] * _N_KINDS + kind, pairs.way + beyond))
+        return cls(
+            pairs,
+            np.concatenate((pairs.person[rest], moved)),
+            numbered(keys)[0],
+            np.concatenate((kind, np.full(len(moved), _MOVED))),
+            np.concatenate((rest, np.full(len(moved), NONE))),
+        )
+
+    @cached_property
+    def size(self) -> Integers:
+        """The number of persons in each member's group."""
+        return np.bincount(self.group)[self.group]
+
+    @cached_property
+    def changed(self) -> Booleans:
+        """Whether the group tells more than its class: one of the same persons does not."""
+        pairs = self.pairs
+        cls = pairs.cls[self.pair]
+        same = (pairs.size_before[cls] == self.size) & (pairs.size_now[cls] == self.size)
+        differs: Booleans = (self.kind != _STAYED) | ~same
+        return differs
+
+    def learned(self, sides: tuple[_Side, _Side]) -> Booleans:
+        """Return which persons' value is learned: their group has one, and no class of theirs."""
+        has_moved, other_rows = self.kind == _MOVED, self.kind >= _OTHER_ROWS
+        # Of who has other rows than before, these rows are what is learned.
+        difference = interned(sides[1].rows - sides[0].rows)[0]
+        known = np.zeros(len(self.group), dtype=bool)
+        told = known.copy()
+        for side in sides:
+            value = np.where(has_moved, side.of_person[self.person], side.of_pair[self.pair])
+            value = np.where(other_rows, difference[self.pair], value)
+            known |= (value != NONE) & all_alike(self.group, value)
+            told |= np.where(has_moved, side.told_person[self.person], side.told[self.pair])
+        found = np.zeros(self.pairs.n_persons, dtype=bool)
+        found[self.person[known & ~told & self.changed]] = True
+        return found
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The values of a sensitive column in one release: equal sets of values have one number."""
+
+    of_pair: Integers
+    of_person: Integers
+    # Whether the release alone tells them, because a class has no others.
+    told: Booleans
+    told_person: Booleans
+    # What the number of a person stands for, in any release.
+    sums: Hashes
+    # The sum of the values of each pair, a row each.
+    rows: Hashes
+
+    @classmethod
+    def of(cls, pairs: _Pairs, which: int, name: Name) -> _Side:
+        counts, places = pairs.counts[which], pairs.places[which]
+        values, entry = counts.values[name].values, entries_of(counts, name)
+        number, _ = interned(summed(entry, values, len(counts.rows)))
+        of_pair = np.full(len(pairs.cls), NONE)
+        of_pair[places] = number
+        told = np.zeros(len(pairs.cls), dtype=bool)
+        told[places] = all_alike(pairs.cls[places], number)
+        told_person = np.zeros(pairs.n_persons, dtype=bool)
+        told_person[pairs.person[told]] = True
+        person = pairs.person[places[entry]]
+        distinct, n_values = interned(values)
+        # A value that somebody has in several classes is one value.
+        _, once = np.unique(person * n_values + distinct, return_index=True)
+        sums = summed(person[once], values[once], pairs.n_persons)
+        times = counts.values[name].rows.astype(np.uint64)[:, None]
+        rows = summed(places[entry], values * times, len(pairs.cls))
+        return cls(of_pair, interned(sums)[0], told, told_person, sums, rows)

@@ -1,0 +1,1 @@
+"""What was published: the ledger, and manifests of single releases."""

@@ -1,0 +1,616 @@
+"""The ledger: what was published, when, for whom, under keyed hashes, and never changed."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from anonrisk.core.database import (
+    check_installed,
+    has_tables,
+    keep_on_disk,
+    open_store,
+    reading,
+    withheld,
+    writing,
+)
+from anonrisk.core.documents import Reader, canonical
+from anonrisk.core.render import PrintedFields, PrintedTable, count_of, named, shown
+from anonrisk.core.results import Document
+from anonrisk.errors import ArgumentError, LedgerError, LedgerMovedError, WrongKeyError
+from anonrisk.policy.finding import PASS
+from anonrisk.pseudonyms.clock import CLOCKS_DIFFER
+from anonrisk.pseudonyms.hash_chain import ChainWords, linked
+from anonrisk.pseudonyms.keys import Key, as_key
+from anonrisk.pseudonyms.private_files import private_file
+from anonrisk.pseudonyms.pseudonym import sized
+from anonrisk.releases.ledger.manifest import Manifest, moment
+from anonrisk.releases.state.file import qid_of
+from anonrisk.releases.state.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from sqlalchemy import Connection, MetaData
+
+    from anonrisk.core.columns import Qid
+    from anonrisk.releases.release.published_files import AnyPath
+
+
+# The seal of an entry is HMAC-SHA-256, under a subkey of the ledger's key, over its content, which
+# names the seal of the entry before; that of the first names a beginning that belongs to one ledger
+# alone. Without the key no entry can be changed, put in, taken out of the middle or moved. What is
+# cut off at the end leaves a chain that is whole: that is seen by a head that was kept elsewhere.
+
+_READER = Reader("entry of the ledger", LedgerError)
+_WORDS = ChainWords("entry", "entries", "ledger", "seal", LedgerError)
+_SHOWN = 20
+
+
+@dataclass(frozen=True, repr=False)
+class LedgerEntry(Document, PrintedFields):
+    """One publication, as a ledger remembers it.
+
+    Attributes
+    ----------
+    number : int
+        Its place in the ledger, from 1.
+    release, audience, by, at : str
+        Which release was published, for whom, by whom and when.
+    policy_digest : str or None
+        By which policy.
+    status : str
+        What the verdict was.
+    manifest_sha256 : str
+        SHA-256 of its manifest.
+    states : dict of str to str
+        A keyed digest of the state of each table.
+    previous : str
+        The seal of the entry before.
+    seal : str
+        The seal of this one.
+    """
+
+    number: int
+    release: str
+    audience: str
+    by: str
+    at: str
+    policy_digest: str | None
+    status: str
+    manifest_sha256: str
+    states: Mapping[str, str]
+    previous: str
+    seal: str
+
+    @property
+    def head(self) -> str:
+        """What names the ledger as it was after this entry."""
+        return f"{self.number}:{self.seal}"
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables whose states are kept."""
+        return tuple(sorted(self.states))
+
+    def _rows(self) -> list[list[str]]:
+        return [*super()._rows(), ["tables", ", ".join(map(named, self.tables)) or "-"]]
+
+
+@dataclass(frozen=True, repr=False)
+class LedgerEntries(PrintedTable):
+    """The entries of a ledger, whose chain was found unbroken.
+
+    Attributes
+    ----------
+    items : tuple of LedgerEntry
+        In the order in which they were published.
+    beginning : str
+        The head of the ledger before its first entry.
+    """
+
+    items: tuple[LedgerEntry, ...]
+    beginning: str
+
+    @property
+    def head(self) -> str:
+        """What names the ledger as it is; keep it elsewhere, and give it to `Ledger.verify`."""
+        return self.items[-1].head if self.items else self.beginning
+
+    def of(self, release: str) -> LedgerEntry | None:
+        """Return the entry of a release, if it has one."""
+        return next((entry for entry in self.items if entry.release == release), None)
+
+    def refuse_other(self, head: str) -> None:
+        """Raise unless the ledger once had this head."""
+        heads = (self.beginning, *(entry.head for entry in self.items))
+        number = _WORDS.number_of(head)
+        found = heads[number] if number < len(heads) else None
+        _WORDS.refuse_other(head, found, len(self.items))
+
+    def __iter__(self) -> Iterator[LedgerEntry]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, place: int) -> LedgerEntry:
+        return self.items[place]
+
+    def _lines(self) -> list[str]:
+        return [f"Ledger of {count_of(len(self.items), 'entry', 'entries')}"]
+
+    def _header(self) -> tuple[str, ...]:
+        return "entry", "release", "audience", "at", "by", "tables"
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                f"{one.number:,}",
+                *map(named, (one.release, one.audience, one.at, one.by)),
+                ", ".join(map(named, one.tables)),
+            ]
+            for one in self.items[-_SHOWN:]
+        ]
+
+    def _notes(self) -> list[str]:
+        earlier = len(self.items) - _SHOWN
+        return [f"({earlier:,} earlier not shown)"] if earlier > 0 else []
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Makes and checks the seals of one ledger."""
+
+    secret: bytes
+    of_states: bytes
+    ledger: str
+
+    @classmethod
+    def of(cls, key: Key, ledger: str) -> Self:
+        """Derive what is needed from the key, for the ledger with this id."""
+        return cls(key.derived("ledger"), key.derived("ledger state"), ledger)
+
+    def __repr__(self) -> str:
+        """Show no key."""
+        return f"Chain({self.ledger})"
+
+    @property
+    def beginning(self) -> str:
+        """The head of the ledger before its first entry."""
+        return f"0:{self._seal(canonical({'anonrisk_ledger': self.ledger}))}"
+
+    def state_digest(self, table: str, state: bytes) -> str:
+        """Return a keyed digest of the state of a table."""
+        message = sized(table.encode("utf-8", "surrogatepass")) + state
+        return hmac.digest(self.of_states, message, "sha256").hex()
+
+    def link(self, head: str, about: Mapping[str, Any]) -> tuple[LedgerEntry, str]:
+        """Make the entry that follows a head; give it with the content that is stored."""
+        content = linked(head, about)
+        return LedgerEntry(**_READER.json(content), seal=self._seal(content)), content
+
+    def entries(self, rows: Iterable[Any]) -> LedgerEntries:
+        """Read the rows of the database, in order; raise where the chain is broken."""
+        items: list[LedgerEntry] = []
+        head = self.beginning
+        for row in rows:
+            items.append(self._entry(len(items) + 1, head.partition(":")[2], row))
+            head = items[-1].head
+        return LedgerEntries(tuple(items), self.beginning)
+
+    def _entry(self, number: int, previous: str, row: Any) -> LedgerEntry:
+        _WORDS.check_place(number, row.number)
+        changed = _WORDS.changed(number)
+        texts = (row.content, row.seal, row.release)
+        if not all(isinstance(text, str) and text.isascii() for text in texts[:2]):
+            raise changed
+        if not hmac.compare_digest(self._seal(row.content), row.seal):
+            raise changed
+        stored = _READER.json(row.content)
+        if stored["release"] != row.release:
+            raise changed
+        names = {one.name for one in fields(LedgerEntry)} - {"seal"}
+        _WORDS.check_link(stored, number, previous, names)
+        return LedgerEntry(**stored, seal=row.seal)
+
+    def _seal(self, content: str) -> str:
+        return hmac.digest(self.secret, content.encode(), "sha256").hex()
+
+
+VERSION = 1
+_ABOUT, _ENTRY, _PART = "anonrisk_ledger_about", "anonrisk_ledger", "anonrisk_ledger_part"
+_MANIFEST, _STATE = "manifest", "state"
+
+
+class Ledger:
+    """Keyed memory of what was published: SQLite by default, or PostgreSQL (extra ``store``).
+
+    An entry is written in one transaction and never changed. Each is sealed together with the one
+    before it, so that one that was changed, taken out, put in or moved is noticed whenever the
+    ledger is read. It holds the states of tables, which are pseudonymous personal data: keep the
+    key elsewhere.
+
+    Parameters
+    ----------
+    url : str or path
+        The path of an SQLite file, which only its owner may read, or a URL of SQLAlchemy.
+    key : Key or bytes
+        The key of the ledger and of its states.
+    new : bool
+        Make a new ledger; one that is there already is refused. Without it, one that is not there
+        is: a ledger that was moved away must not look like one without any publication.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "ledger.db"
+    >>> key = Key.generate()
+    >>> ledger = Ledger(path, key=key, new=True)
+    >>> len(ledger.entries()), ledger.head[:2]
+    (0, '0:')
+    >>> Ledger(path.with_name("leger.db"), key=key)
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.LedgerError: there is no ledger in SQLite file ...; new=True makes one (--new)
+    """
+
+    def __init__(self, url: AnyPath, key: Key | bytes, *, new: bool = False) -> None:
+        """Open the ledger, and check that it is one and that this is its key."""
+        check_installed("a ledger")
+        self.key = as_key(key)
+        self._engine, self.place = open_store(url, "a ledger")
+        self._tables = _tables()
+        if self._engine.dialect.name == "sqlite":
+            self._check_file(new=new)
+            keep_on_disk(self._engine)
+        with self._withheld():
+            about = self._about()
+        if new:
+            if about is not None:
+                raise LedgerError(f"{self.place} holds a ledger already: leave new=True out")
+            with self._withheld():
+                about = self._make()
+        if about is None:
+            raise self._none()
+        self._chain = self._checked(about)
+
+    # ---- what is in it ----------------------------------------------------------------------
+
+    @property
+    def head(self) -> str:
+        """What names the ledger as it is: the number of its last entry, a colon, and a seal."""
+        return self.entries().head
+
+    def entries(self) -> LedgerEntries:
+        """Return all entries in order; raise if one was changed, taken out, put in or moved."""
+        with self._withheld(), reading(self._engine) as connection:
+            return self._entries(connection)
+
+    def entry(self, release: str) -> LedgerEntry | None:
+        """Return the entry of a release, if it has one and the chain holds."""
+        return self.entries().of(release)
+
+    def manifest(self, release: str) -> Manifest:
+        """Return the manifest of a release, also where the process that published it was killed."""
+        with self._withheld(), reading(self._engine) as connection:
+            entry = self._entries(connection).of(release)
+            if entry is None:
+                raise LedgerError(f"release {release!r} is not in the ledger")
+            return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
+
+    def states(self, table: str) -> Iterator[tuple[LedgerEntry, State]]:
+        """Yield the state of a table in every release that had it, one at a time, in order."""
+        for entry, data in self.state_bytes(table):
+            yield entry, State.from_bytes(data, key=self.key)
+
+    def state_bytes(self, table: str) -> Iterator[tuple[LedgerEntry, bytes]]:
+        """Yield the same as they are stored."""
+        for entry in self.entries():
+            if table in entry.states:
+                yield entry, self._states_in(entry)[table]
+
+    def states_like(self, table: str, qid: Qid) -> Iterator[tuple[LedgerEntry, str, State]]:
+        """Yield the same, and what other tables with that quasi-identifier were called.
+
+        A table may get another name, and its people are in it all the same.
+        """
+        for entry in self.entries():
+            for name, data in self._states_in(entry).items():
+                if name == table or qid_of(data) == qid:
+                    yield entry, name, State.from_bytes(data, key=self.key)
+
+    def _states_in(self, entry: LedgerEntry) -> dict[str, bytes]:
+        with self._withheld(), reading(self._engine) as connection:
+            parts = self._parts(connection, entry)
+        return {name: data for (kind, name), data in sorted(parts.items()) if kind == _STATE}
+
+    def verify(self, *, head: str | None = None) -> LedgerEntries:
+        """Read everything, states and manifests too; raise where anything is not as it was written.
+
+        Parameters
+        ----------
+        head : str, optional
+            A head that the ledger once had and that was kept elsewhere, such as
+            `Manifest.previous`: without one, entries cut off at the end are not missed.
+
+        Returns
+        -------
+        LedgerEntries
+            The entries, with the head to keep.
+        """
+        with self._withheld(), reading(self._engine) as connection:
+            entries = self._entries(connection)
+            for entry in entries:
+                self._parts(connection, entry)
+            part = self._tables.tables[_PART]
+            known = part.c.number.between(1, len(entries))
+            beyond = part.select().where(~known)
+            if connection.execute(beyond.limit(1)).first():
+                raise LedgerError("the ledger holds a state of no entry: its end was cut off")
+        if head is not None:
+            entries.refuse_other(head)
+        return entries
+
+    # ---- publishing -------------------------------------------------------------------------
+
+    def append(
+        self,
+        manifest: Manifest,
+        states: Mapping[str, State | bytes] | None = None,
+        *,
+        expected_head: str | None = None,
+    ) -> LedgerEntry:
+        """Remember a publication, all of it or nothing, in one transaction.
+
+        A release that is in the ledger already is not put in again: its entry is given, so that
+        who does not know whether a killed process got so far asks again. Another one of that name
+        is refused.
+
+        Parameters
+        ----------
+        manifest : Manifest
+            What is published: sealed, passed, and made for the head that the ledger has.
+        states : mapping of str to State
+            The state of each table, made with the key of the ledger; or the bytes of one.
+        expected_head : str, optional
+            The head that the release was checked against; the manifest's own if it is left out.
+
+        Returns
+        -------
+        LedgerEntry
+            The entry; `LedgerEntry.head` names the ledger from then on.
+        """
+        self._refuse_unfit(manifest)
+        if not isinstance(states, (dict, type(None))):
+            raise ArgumentError(f"states= maps tables to states, and is no {type(states).__name__}")
+        kept = {table: self._bytes_of(state, table) for table, state in (states or {}).items()}
+        about = {
+            "release": manifest.release,
+            "audience": manifest.audience,
+            "by": manifest.by,
+            "at": manifest.at,
+            "policy_digest": manifest.policy_digest,
+            "status": manifest.status,
+            "manifest_sha256": manifest.sha256,
+            "states": {t: self._chain.state_digest(t, state) for t, state in kept.items()},
+        }
+        with self._withheld(), writing(self._engine, "ledger") as connection:
+            entries = self._entries(connection)
+            found = entries.of(manifest.release)
+            if found is not None:
+                return self._again(connection, found, manifest, about)
+            for head in (manifest.previous, expected_head):
+                if head not in (None, entries.head):
+                    raise _moved(entries, head)
+            if entries.items and moment(manifest.at) < moment(entries[-1].at) - CLOCKS_DIFFER:
+                raise LedgerError(
+                    f"the manifest is of {manifest.at}, before the last entry of the ledger "
+                    f"({entries[-1].at}): one of the two clocks is wrong"
+                )
+            made, content = self._chain.link(entries.head, about)
+            self._insert(connection, made, content, manifest, kept)
+            # A trigger or a rule of the database may have made something else of it.
+            if self._entries(connection).head != made.head:
+                raise LedgerError(f"{self.place} did not keep the entry")
+            self._parts(connection, made)
+        return made
+
+    def _bytes_of(self, state: State | bytes, table: str) -> bytes:
+        if isinstance(state, bytes):
+            return state
+        if state.key != self.key:
+            raise WrongKeyError(f"the state of table {table!r} has another key than the ledger")
+        return state.to_bytes()
+
+    @staticmethod
+    def _refuse_unfit(manifest: Any) -> None:
+        if not isinstance(manifest, Manifest):
+            kind = type(manifest).__name__
+            raise ArgumentError(f"a ledger takes a Manifest, not a {kind}: see Release.publish")
+        if manifest.seal is None:
+            raise ArgumentError("a manifest is sealed before it goes into a ledger: see sealed")
+        if manifest.previous is None:
+            raise ArgumentError("the manifest names no head of a ledger: Manifest(previous=…)")
+        manifest.refuse_contradictions()
+        if manifest.status != PASS:
+            raise LedgerError(f"the release did not pass ({manifest.status}): it is not published")
+
+    def _again(
+        self,
+        connection: Connection,
+        found: LedgerEntry,
+        manifest: Manifest,
+        about: Mapping[str, Any],
+    ) -> LedgerEntry:
+        before = Manifest.from_bytes(self._parts(connection, found)[_MANIFEST, ""])
+        same = all(about[key] == getattr(found, key) for key in ("audience", "policy_digest"))
+        if same and about["states"] == found.states and manifest.same_content(before):
+            return found
+        raise LedgerError(
+            f"release {manifest.release!r} is entry {found.number:,} of the ledger already, with "
+            "something else in it: give this one another name"
+        )
+
+    def _insert(
+        self,
+        connection: Connection,
+        made: LedgerEntry,
+        content: str,
+        manifest: Manifest,
+        states: Mapping[str, bytes],
+    ) -> None:
+        tables, number = self._tables.tables, made.number
+        row = {"number": number, "release": made.release, "content": content, "seal": made.seal}
+        connection.execute(tables[_ENTRY].insert(), row)
+        parts = {(_MANIFEST, ""): manifest.to_bytes()}
+        parts |= {(_STATE, table): state for table, state in states.items()}
+        for (kind, name), data in parts.items():
+            part = {"number": number, "kind": kind, "name": name, "data": data}
+            connection.execute(tables[_PART].insert(), part)
+
+    # ---- the database -----------------------------------------------------------------------
+
+    def _entries(self, connection: Connection) -> LedgerEntries:
+        entry = self._tables.tables[_ENTRY]
+        # All at once: who keeps an error that is raised in between would keep SQLite's lock.
+        rows = connection.execute(entry.select().order_by(entry.c.number)).all()
+        return self._chain.entries(rows)
+
+    def _parts(self, connection: Connection, entry: LedgerEntry) -> dict[tuple[str, str], bytes]:
+        """Read what belongs to an entry; raise unless it is what its seal says."""
+        part = self._tables.tables[_PART]
+        rows = connection.execute(part.select().where(part.c.number == entry.number)).all()
+        # SQLite lets any type into any column; what is no bytes is nothing that was written.
+        found = {
+            (row.kind, row.name): row.data if isinstance(row.data, bytes) else b"" for row in rows
+        }
+        digests = {
+            key: self._chain.state_digest(key[1], data)
+            if key[0] == _STATE
+            else hashlib.sha256(data).hexdigest()
+            for key, data in found.items()
+        }
+        stated = {(_STATE, table): digest for table, digest in entry.states.items()}
+        stated[_MANIFEST, ""] = entry.manifest_sha256
+        for kind, name in sorted({*stated, *digests}, key=str):
+            if stated.get((kind, name)) != digests.get((kind, name)):
+                of = f"state of table {name!r}" if (kind, name) in stated and name else "manifest"
+                raise LedgerError(
+                    f"the {of} in entry {entry.number:,} of the ledger was changed, taken out or "
+                    "put in"
+                )
+        return found
+
+    def _check_file(self, *, new: bool) -> None:
+        """Refuse a file that others may use; make a new one that only its owner may."""
+        name = self._engine.url.database
+        if not name or name == ":memory:":
+            raise ArgumentError("a ledger in memory forgets: name a file")
+        problem = private_file(Path(name), make=new)
+        if problem is None:
+            raise self._none()
+        if problem:
+            raise LedgerError(f"{self.place} is not taken for a ledger: {problem}")
+
+    def _about(self) -> dict[str, str] | None:
+        """What the database says of its ledger; None if it has none."""
+        with reading(self._engine) as connection:
+            if not has_tables(
+                connection, self._tables, f"{self.place} holds", "a ledger", LedgerError
+            ):
+                return None
+            rows = connection.execute(self._tables.tables[_ABOUT].select()).all()
+            return {row.name: row.value for row in rows}
+
+    def _make(self) -> dict[str, str]:
+        ledger = secrets.token_hex(16)
+        about = {"version": str(VERSION), "ledger": ledger, "key check": self._key_check(ledger)}
+        with writing(self._engine, "ledger") as connection:
+            # Of two who look and then make, one waits here for the other.
+            self._tables.create_all(connection)
+            table = self._tables.tables[_ABOUT]
+            if connection.execute(table.select()).first():
+                raise LedgerError(f"{self.place} holds a ledger already: leave new=True out")
+            rows = [{"name": name, "value": value} for name, value in about.items()]
+            connection.execute(table.insert(), rows)
+        return about
+
+    def _checked(self, about: Mapping[str, str]) -> Chain:
+        version, ledger = about.get("version", "unknown"), about.get("ledger")
+        if version != str(VERSION) or not isinstance(ledger, str):
+            raise LedgerError(
+                f"{self.place} holds version {version} of a ledger, this library reads version "
+                f"{VERSION}: use the version of anonrisk that wrote it, or a newer one"
+            )
+        told = str(about.get("key check", ""))
+        if not hmac.compare_digest(told.encode(), self._key_check(ledger).encode()):
+            raise WrongKeyError(
+                f"{self.place} holds a ledger that was made with another key, or what it says of "
+                "itself was changed"
+            )
+        return Chain.of(self.key, ledger)
+
+    def _key_check(self, ledger: str) -> str:
+        secret = self.key.derived("ledger check")
+        return hmac.digest(secret, f"{VERSION} {ledger}".encode(), "sha256").hex()
+
+    def _withheld(self) -> Any:
+        return withheld(f"{self.place} cannot be used")
+
+    def _none(self) -> LedgerError:
+        return LedgerError(f"there is no ledger in {self.place}; new=True makes one (--new)")
+
+    def __repr__(self) -> str:
+        """Show where it is, and no key."""
+        return f"Ledger({self.place!r})"
+
+
+def as_ledger(given: Any) -> Ledger:
+    """Take the ledger that a caller gives."""
+    if not isinstance(given, Ledger):
+        raise ArgumentError(
+            f"the ledger is an anonrisk.Ledger, not a {type(given).__name__}: Ledger(path, key=…) "
+            "opens one, with new=True it makes one"
+        )
+    return given
+
+
+def _moved(entries: LedgerEntries, head: str | None) -> LedgerMovedError:
+    """Say what was published since the release was checked."""
+    last = f" (release {entries[-1].release!r} by {shown(entries[-1].by)})" if entries.items else ""
+    return LedgerMovedError(
+        f"somebody published since this release was checked: the ledger is at entry "
+        f"{len(entries):,}{last}, not at {str(head).partition(':')[0]}; check it again"
+    )
+
+
+@cache
+def _tables() -> MetaData:
+    from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, String, Table, Text
+
+    tables = MetaData()
+    whole = BigInteger().with_variant(Integer(), "sqlite")
+    Table(_ABOUT, tables, Column("name", String(255), primary_key=True), Column("value", Text))
+    Table(
+        _ENTRY,
+        tables,
+        Column("number", whole, primary_key=True, autoincrement=False),
+        Column("release", Text, nullable=False, unique=True),
+        Column("content", Text, nullable=False),
+        Column("seal", String(64), nullable=False),
+    )
+    Table(
+        _PART,
+        tables,
+        Column("number", whole, primary_key=True, autoincrement=False),
+        Column("kind", String(16), primary_key=True),
+        Column("name", Text, primary_key=True),
+        Column("data", LargeBinary, nullable=False),
+    )
+    return tables

@@ -1,0 +1,492 @@
+"""Manifests: which bytes were checked, by which policy, with which result, for whom, by whom."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+
+from anonrisk._version import __version__
+from anonrisk.core.documents import Reader
+from anonrisk.core.paths import as_path, why_not
+from anonrisk.core.render import PrintedTable, bytes_of, count_of, named, shown
+from anonrisk.core.results import Document, restore_fields
+from anonrisk.errors import (
+    AnonRiskError,
+    ArgumentError,
+    ManifestError,
+    UnreadableTableError,
+    UnwritableTableError,
+)
+from anonrisk.policy.coverage import caveats_of
+from anonrisk.policy.finding import PASS, STATUSES
+from anonrisk.policy.verdict import Verdict
+from anonrisk.policy.verdict import now as current_time
+from anonrisk.pseudonyms.clock import CLOCKS_DIFFER
+from anonrisk.pseudonyms.keys import Key, as_key
+from anonrisk.pseudonyms.private_files import replace_file
+from anonrisk.pseudonyms.seal import PublicKey, Seal, SigningKey
+from anonrisk.releases.release.contents import compare_rows
+from anonrisk.releases.release.published_files import PublishedFile, compare_files
+from anonrisk.releases.release.published_table import PublishedTable, copied, written
+from anonrisk.releases.release.waivers import Waiver
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anonrisk.releases.release.published_files import AnyPath
+
+
+class Recorded(Protocol):
+    """What a ledger tells of a release that is in it; the ledger itself stands above this file."""
+
+    @property
+    def number(self) -> int:
+        """Which entry of the ledger it is."""
+
+    @property
+    def manifest_sha256(self) -> str:
+        """SHA-256 of the manifest."""
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """What a manifest asks of a ledger."""
+
+    def entry(self, release: str) -> Recorded | None:
+        """Return the entry of a release, if the chain holds and it has one."""
+
+
+@dataclass(frozen=True, repr=False)
+class Verified(PrintedTable):
+    """The files are those that were checked, and everything that allowed it still holds.
+
+    There is no such object otherwise: `Manifest.verify` raises.
+
+    Attributes
+    ----------
+    release, audience, at, by : str
+        Which release, for whom, when and by whom it was published.
+    tables : tuple of str
+        Its tables.
+    n_files, n_bytes : int
+        How much was read and compared.
+    by_rows : tuple of str
+        The tables that are no files, whose rows were compared.
+    sealed_by : str
+        Kind and id of the key.
+    waivers : tuple of str
+        What was accepted, by whom and until when.
+    n_approvals : int
+        How many agreed.
+    ledger_entry : int or None
+        Its number in the ledger; None if no ledger was asked.
+    """
+
+    release: str
+    audience: str
+    at: str
+    by: str
+    tables: tuple[str, ...]
+    n_files: int
+    n_bytes: int
+    sealed_by: str
+    by_rows: tuple[str, ...] = ()
+    waivers: tuple[str, ...] = ()
+    n_approvals: int = 0
+    ledger_entry: int | None = None
+
+    def _lines(self) -> list[str]:
+        size = f"{count_of(self.n_files, 'file')}, {bytes_of(self.n_bytes)}"
+        if self.by_rows:
+            size += f", rows of {count_of(len(self.by_rows), 'table')}"
+        return [f"Verified: release {named(self.release)} for {named(self.audience)} ({size})"]
+
+    def _header(self) -> tuple[str, str]:
+        return "what", "found"
+
+    def _rows(self) -> list[list[str]]:
+        asked = "no ledger was asked"
+        return [
+            ["published", f"{shown(self.at)} by {named(self.by)}"],
+            ["tables", ", ".join(map(named, self.tables)) or "-"],
+            ["seal", shown(self.sealed_by)],
+            ["waivers", str(len(self.waivers))],
+            ["approvals", str(self.n_approvals)],
+            ["chain", asked if self.ledger_entry is None else f"entry {self.ledger_entry:,}"],
+        ]
+
+    def _notes(self) -> list[str]:
+        return [shown(waiver) for waiver in self.waivers]
+
+
+VERSION = 1
+# Clocks of two machines that are kept differ by less.
+_READER = Reader("manifest", ManifestError)
+_TEXTS = ("release", "audience", "by", "at", "library_version")
+
+
+@dataclass(frozen=True, repr=False)
+class Manifest(Document, PrintedTable):
+    r"""What was released, and why it was allowed to be: evidence that goes with the files.
+
+    `Release.publish` makes one. It is written as canonical JSON: keys sorted, no white space, ASCII
+    (other letters as ``\uXXXX``), numbers as Python writes them, no NaN, one line end after it. A
+    file in any other form is refused, so that a manifest has one text and every byte counts.
+
+    Parameters
+    ----------
+    release : str
+        Which release it is; no two of a ledger have the same.
+    audience : str
+        For whom.
+    by : str
+        Who publishes.
+    policy_digest : str or None
+        Which policy; see `Policy.digest`.
+    files : tuple of PublishedFile
+        Every file with its size and SHA-256; `published_files` reads them.
+    tables : tuple of PublishedTable
+        Every table with its verdict and the roles of its columns.
+    verdict : dict
+        What the check of the release found; its ``"status"`` decides.
+    waivers, approvals : tuple of dict
+        What was accepted, and who agreed.
+    previous : str or None
+        The head of the ledger that the release was checked against.
+    at : str
+        When, in UTC.
+    library_version : str
+        The version of anonrisk.
+    seal : Seal or None
+        See `sealed`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> from anonrisk import Policy
+    >>> from anonrisk.releases.release.published_files import published_files
+    >>> df = pd.DataFrame({"zip": ["1011", "1011"]})
+    >>> file = Path(tempfile.mkdtemp()) / "patients.csv"
+    >>> df.to_csv(file, index=False)
+    >>> policy = Policy(quasi="zip", k=2, unlisted="ignore")
+    >>> verdict = policy.check(df, name="patients").to_dict()
+    >>> manifest = Manifest(
+    ...     release="2026-11",
+    ...     audience="university",
+    ...     by="A. Officer",
+    ...     policy_digest=policy.digest,
+    ...     files=published_files({"patients": file}),
+    ...     tables=(PublishedTable("patients", verdict),),
+    ...     verdict={"status": "pass"},
+    ... )
+    >>> key = Key.generate()
+    >>> sealed = manifest.sealed(key)
+    >>> sealed.verify(file, key=key).release
+    '2026-11'
+    >>> _ = file.write_text("zip\n1012\n1013\n")
+    >>> sealed.verify(file, key=key)
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.ManifestError: the files are not those that were checked: 'patients.csv' was ...
+    """
+
+    release: str
+    audience: str
+    by: str
+    policy_digest: str | None
+    files: tuple[PublishedFile, ...]
+    tables: tuple[PublishedTable, ...]
+    verdict: Mapping[str, Any]
+    waivers: tuple[Mapping[str, Any], ...] = ()
+    approvals: tuple[Mapping[str, Any], ...] = ()
+    previous: str | None = None
+    at: str = field(default_factory=current_time)
+    library_version: str = __version__
+    seal: Seal | None = None
+    _document = (
+        *("release", "audience", "by", "policy_digest", "files", "tables", "verdict", "waivers"),
+        *("approvals", "previous", "at", "library_version", "status"),
+    )
+    _parts = (PublishedFile, PublishedTable)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be so; what is kept is a copy of what was given."""
+        for name in _TEXTS:
+            given = getattr(self, name)
+            if not isinstance(given, str) or not given.strip():
+                raise ManifestError(f"{name} of a manifest is a text that is not empty")
+        moment(self.at)
+        object.__setattr__(self, "verdict", copied(self.verdict))
+        for name in ("waivers", "approvals"):
+            object.__setattr__(self, name, tuple(copied(list(getattr(self, name)))))
+        if self.verdict.get("status") not in STATUSES:
+            raise ManifestError("the verdict of a release says pass, fail or could_not_assess")
+        for what, names in (
+            ("file", [file.path for file in self.files]),
+            ("table", [table.name for table in self.tables]),
+        ):
+            twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+            if twice is not None:
+                raise ManifestError(f"{what} {twice!r} is in the manifest twice")
+        unknown = {file.table for file in self.files} - {None, *(t.name for t in self.tables)}
+        if unknown:
+            raise ManifestError(
+                f"a file belongs to table {min(map(str, unknown))!r}, of which "
+                "the manifest says nothing"
+            )
+
+    # ---- leaving and coming back ------------------------------------------------------------
+
+    @property
+    def status(self) -> str:
+        """``"pass"``, ``"fail"`` or ``"could_not_assess"``."""
+        return str(self.verdict["status"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is sealed, as plain values that serialise as JSON."""
+        return super().to_dict() | {"anonrisk_manifest": VERSION}
+
+    def to_bytes(self) -> bytes:
+        """Write it as canonical JSON, with its seal."""
+        seal = None if self.seal is None else vars(self.seal)
+        return written({**self.to_dict(), "seal": seal}) + b"\n"
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read what `to_bytes` wrote; what contradicts itself, or has another form, is refused."""
+        stored = _READER.json(data)
+        try:
+            version = stored["anonrisk_manifest"]
+            if isinstance(version, int) and version > VERSION:
+                raise ManifestError(
+                    f"the manifest has version {version}, this library reads {VERSION}: update it"
+                )
+            seal = None if stored["seal"] is None else Seal(**stored["seal"])
+            manifest = cls(**restore_fields(cls, stored), seal=seal)
+            again, as_text = manifest.to_dict(), manifest.to_bytes()
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, AnonRiskError):
+                raise
+            raise ManifestError("this is not a manifest of anonrisk") from None
+        if as_text != data:
+            beside = [key for key in stored if key != "seal" and again.get(key) != stored[key]]
+            raise ManifestError(
+                f"{beside[0]!r} of the manifest contradicts the rest"
+                if beside
+                else "the manifest is not in its one form: it was written by something else"
+            )
+        return manifest
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of its bytes, by which a ledger knows it."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+    def same_content(self, other: Manifest) -> bool:
+        """Return whether both publish the same bytes and rows; when and by whom does not matter."""
+        mine, theirs = ({t.name: t.content_digest for t in one.tables} for one in (self, other))
+        return self.files == other.files and mine == theirs
+
+    def save(self, path: AnyPath) -> None:
+        """Write a file, all of it or nothing."""
+        place = as_path(path, "a manifest")
+        try:
+            # It goes with the files, to whoever gets them.
+            replace_file(place, self.to_bytes(), mode=0o644)
+        except (OSError, ValueError) as error:
+            why = why_not(error)
+            raise UnwritableTableError(f"cannot write manifest {str(path)!r}: {why}") from None
+
+    @classmethod
+    def load(cls, path: AnyPath) -> Self:
+        """Read a file."""
+        place = as_path(path, "a manifest")
+        try:
+            data = place.read_bytes()
+        except (OSError, ValueError) as error:
+            why = why_not(error)
+            raise UnreadableTableError(f"cannot read manifest {str(path)!r}: {why}") from None
+        return cls.from_bytes(data)
+
+    # ---- the seal ---------------------------------------------------------------------------
+
+    def sealed(self, key: Key | SigningKey | bytes) -> Self:
+        """Return the same manifest with a seal.
+
+        Parameters
+        ----------
+        key : Key, SigningKey or bytes
+            With a `SigningKey` (Ed25519) whoever has the public key can verify, and nobody else
+            can seal; with a `Key` (HMAC-SHA-256) whoever can verify can also seal.
+        """
+        taken = key if isinstance(key, SigningKey) else as_key(key)
+        return replace(self, seal=Seal.of(written(self.to_dict()), taken))
+
+    def check_seal(
+        self, *, key: Key | bytes | None = None, public_key: PublicKey | None = None
+    ) -> str:
+        """Raise unless it was sealed with this key; give the kind and id of the key."""
+        if (key is None) == (public_key is None):
+            raise ArgumentError("give key= for a seal by HMAC, or public_key= for one by Ed25519")
+        if public_key is not None and not isinstance(public_key, PublicKey):
+            raise ArgumentError("public_key= takes a PublicKey; see PublicKey.from_file")
+        if self.seal is None:
+            raise ManifestError("the manifest has no seal: anybody may have written it")
+        self.seal.check(written(self.to_dict()), public_key or as_key(key))
+        return f"{self.seal.kind} {self.seal.key_id}"
+
+    # ---- does it hold? ----------------------------------------------------------------------
+
+    def verify(
+        self,
+        files: AnyPath | Sequence[AnyPath],
+        *,
+        tables: Mapping[str, Any] | None = None,
+        key: Key | bytes | None = None,
+        public_key: PublicKey | None = None,
+        now: datetime | None = None,
+        ledger: Remembers | None = None,
+    ) -> Verified:
+        """Raise unless the files are those that were checked, and all that allowed it holds.
+
+        Parameters
+        ----------
+        files : path or paths
+            The folder that is about to be published, or all files of it; no link is followed. The
+            manifest itself may lie among them. An empty list if no table is a file.
+        tables : mapping of name to table, optional
+            Every table that is no file, whose rows are compared by their digest; `key` is then
+            needed, the ledger's, also where a public key checks the seal.
+        key : Key or bytes
+            Of a seal by HMAC, the key.
+        public_key : PublicKey
+            Of a seal by Ed25519, the public key.
+        now : datetime, optional
+            When waivers must not have expired; now if it is left out.
+        ledger : Ledger, optional
+            The ledger in which the release must be, with an unbroken chain.
+
+        Returns
+        -------
+        Verified
+            What was compared. Whatever does not hold is raised: a `ManifestError` (exit code 1 of
+            the command line), or where nobody can tell (a file cannot be read, a table that is no
+            file is not given, the key or the ledger is another one) an `UnreadableTableError`,
+            `WrongKeyError` or `StoreError` (3).
+        """
+        of_seal = None if tables and public_key is not None else key
+        if now is not None and not isinstance(now, datetime):
+            raise ArgumentError(f"now= takes a datetime, not a {type(now).__name__}")
+        if ledger is not None and not isinstance(ledger, Remembers):
+            raise ArgumentError(f"ledger= takes an anonrisk.Ledger, not a {type(ledger).__name__}")
+        sealed_by = self.check_seal(key=of_seal, public_key=public_key)
+        self.refuse_contradictions()
+        if self.status != PASS:
+            raise ManifestError(f"the release did not pass: its verdict is {self.status}")
+        self._refuse_expired(datetime.now(UTC) if now is None else now)
+        compare_files(self.files, files, self.to_bytes())
+        by_rows = compare_rows(self.tables, tables or {}, key)
+        return Verified(
+            *(self.release, self.audience, self.at, self.by),
+            tables=tuple(table.name for table in self.tables),
+            n_files=len(self.files),
+            n_bytes=sum(file.size for file in self.files),
+            by_rows=by_rows,
+            sealed_by=sealed_by,
+            waivers=tuple(map(_told, self.waivers)),
+            n_approvals=len(self.approvals),
+            ledger_entry=None if ledger is None else self._entry(ledger),
+        )
+
+    def refuse_contradictions(self) -> None:
+        """Raise if what is said of tables, their verdicts and the times cannot all be so."""
+        passed = []
+        for table in self.tables:
+            try:
+                found = Verdict.from_json(json.dumps(table.verdict))
+            except AnonRiskError as error:
+                raise ManifestError(f"the verdict of table {table.name!r}: {error}") from None
+            if found.table != table.name:
+                raise ManifestError(f"the verdict of table {table.name!r} is about another table")
+            if moment(found.checked_at) > moment(self.at) + CLOCKS_DIFFER:
+                raise ManifestError(f"table {table.name!r} was checked after it was published")
+            passed.append(found.passed)
+        told = self.verdict.get("tables")
+        if told is not None and told != {table.name: table.verdict for table in self.tables}:
+            raise ManifestError("the verdict of the release has other tables than the manifest")
+        if self.status == PASS and not all(passed):
+            raise ManifestError("the release passed, and a table of it did not")
+
+    def _refuse_expired(self, at: datetime) -> None:
+        for stated in self.waivers:
+            try:
+                waiver = Waiver.of(stated)
+            except AnonRiskError as error:
+                raise ManifestError(f"a waiver of the manifest is none: {error}") from None
+            if waiver.expired(at.astimezone(UTC).date()):
+                raise ManifestError(
+                    f"the waiver of {waiver.budget} for {waiver.table!r} by {waiver.owner!r} "
+                    f"expired on {waiver.expires}"
+                )
+
+    def _entry(self, ledger: Remembers) -> int:
+        entry = ledger.entry(self.release)
+        if entry is None:
+            raise ManifestError(f"release {self.release!r} is not in the ledger")
+        if entry.manifest_sha256 != self.sha256:
+            raise ManifestError(
+                f"entry {entry.number} of the ledger is release {self.release!r} with another "
+                "manifest"
+            )
+        return entry.number
+
+    # ---- showing ----------------------------------------------------------------------------
+
+    def _lines(self) -> list[str]:
+        seal = "no seal" if self.seal is None else f"sealed by {self.seal.kind} {self.seal.key_id}"
+        agreed = count_of(len(self.approvals), "approval")
+        covered = {table.name: table.coverage for table in self.tables}
+        word = ", ".join((self.status, *(caveats_of(covered) if self.status == PASS else ())))
+        return [
+            f"Manifest of release {named(self.release)} for {named(self.audience)}: {word}",
+            f"{shown(self.at)} by {named(self.by)}, {seal}, {agreed}",
+        ]
+
+    def _header(self) -> tuple[str, ...]:
+        return "file", "table", "bytes", "SHA-256"
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [named(one.path), named(one.table or "-"), f"{one.size:,}", one.sha256[:16]]
+            for one in self.files
+        ]
+
+    def _notes(self) -> list[str]:
+        covers = [
+            f"{named(table.name)}: {line}"
+            for table in self.tables
+            for line in table.coverage.lines()
+        ]
+        return [*covers, *map(_told, self.waivers)]
+
+
+def moment(written: Any) -> datetime:
+    """Read a time as manifests have it, in UTC."""
+    try:
+        read = datetime.fromisoformat(written)
+    except (TypeError, ValueError):
+        read = None
+    if read is None or read.utcoffset() != timedelta(0):
+        raise ManifestError("a time of a manifest is one in UTC, as 2026-11-16T12:00:00+00:00")
+    return read
+
+
+def _told(waiver: Mapping[str, Any]) -> str:
+    """Say what a waiver says, each part of it as far as it is there."""
+    said = [f"{key} {shown(value)}" for key, value in waiver.items()]
+    return f"Waiver: {', '.join(said)}"

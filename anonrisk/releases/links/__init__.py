@@ -1,0 +1,1 @@
+"""Tables that are published together: whom a join singles out."""

@@ -1,0 +1,516 @@
+"""Linked tables: whom an attacker finds who joins what is published together.
+
+The join itself is made nowhere. Of each table come the classes with the persons who have them,
+under hashes of a key that nobody keeps, or with the few values that tables share; what is joined
+are their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.api.question import question_of
+from anonrisk.core import radix, render
+from anonrisk.core.columns import check_missing
+from anonrisk.core.render import joined as listed
+from anonrisk.engines import engine_for, refusals
+from anonrisk.engines.numpy.count import histogram, histogram_of_persons
+from anonrisk.engines.numpy.whole_person import counts_of_alike
+from anonrisk.engines.one_state import one_state
+from anonrisk.engines.renumber import closed_up
+from anonrisk.errors import ArgumentError, EmptyTableError, UnsupportedFrameError
+from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.keyed import KeyedTally
+from anonrisk.measures.counts.question import ClassesWithValues, LinkedClasses
+from anonrisk.measures.counts.tally import NUMBERS
+from anonrisk.pseudonyms.encoding import LETTERS
+from anonrisk.pseudonyms.keys import Key
+from anonrisk.releases.links.link import Link, columns_of
+from anonrisk.releases.links.sizes import LinkedSizes, MatchedTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from anonrisk.core.arrays import Integers
+    from anonrisk.core.columns import Name, Names, Qid
+    from anonrisk.core.literals import Missing
+    from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.question import Question
+    from anonrisk.measures.counts.tally import Domain, Tally
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The classes of one table with the values that join it, each pair once."""
+
+    classes: Integers
+    n_classes: int
+    # A person, or a combination of shared values.
+    links: Integers
+    # The persons of each pair, and its rows.
+    persons: Integers
+    rows: Integers
+    # Who is in several pairs of one class: the place of a pair, ascending, and the person.
+    again: tuple[Integers, Integers] | None = None
+
+
+def with_absent(entries: Entries, n_links: int) -> Entries:
+    """Return persons without a row in the table a class of their own there."""
+    absent = np.setdiff1d(np.arange(n_links), entries.links)
+    ones = np.ones(len(absent), dtype=np.int64)
+    return Entries(
+        np.concatenate((entries.classes, entries.n_classes * ones)),
+        entries.n_classes + 1,
+        np.concatenate((entries.links, absent)),
+        np.concatenate((entries.persons, ones)),
+        np.concatenate((entries.rows, ones)),
+    )
+
+
+def counts_of_whole(entries: Sequence[Entries]) -> Integers:
+    """Count the persons who have the same rows in every table."""
+    before = np.cumsum([0, *(one.n_classes for one in entries)])
+    classes = np.concatenate(
+        [one.classes + first for one, first in zip(entries, before, strict=False)]
+    )
+    links = np.concatenate([one.links for one in entries])
+    order = np.lexsort((classes, links))
+    rows = np.concatenate([one.rows for one in entries])
+    return counts_of_alike(links[order], classes[order], int(before[-1]), rows[order])
+
+
+def combined(tables: Sequence[Entries], n_links: int) -> tuple[Integers, list[Integers]]:
+    """Return each combination of classes that a link has in common, and its pairs in each table."""
+    degrees = np.stack([np.bincount(one.links, minlength=n_links) for one in tables])
+    total = degrees.astype(np.float64).prod(axis=0).sum()
+    refusals.check_combinations(float(total), bounds.MAX_COMBINATIONS)
+    everywhere = degrees.min(axis=0) > 0
+    first, *others = tables
+    places = [np.flatnonzero(everywhere[first.links])]
+    keys, bound = first.classes[places[0]], first.n_classes
+    for one, degree in zip(others, degrees[1:], strict=True):
+        times, starts = degree[first.links[places[0]]], np.cumsum(degree) - degree
+        order = np.argsort(one.links, kind="stable")
+        entry = order[_runs(starts[first.links[places[0]]], times)]
+        columns = ((np.repeat(keys, times), bound), (one.classes[entry], one.n_classes))
+        keys, bound = radix.keys_of(columns, closed_up)
+        places = [*(np.repeat(place, times) for place in places), entry]
+    return keys, places
+
+
+def _runs(starts: Integers, times: Integers) -> Integers:
+    """Return so many places from each start on."""
+    before = np.cumsum(times) - times
+    return np.asarray(np.arange(times.sum()) + np.repeat(starts - before, times), dtype=np.int64)
+
+
+def most_persons(tables: Sequence[Entries], keys: Integers, places: list[Integers]) -> Integers:
+    """Count for each combination how many can have it at the most, by every value that matches.
+
+    Who matches by several values is one person in each table all the same.
+    """
+    numbers, n_keys = closed_up(keys)
+    persons = [one.persons[place] for one, place in zip(tables, places, strict=True)]
+    found = _sums(numbers, n_keys, np.minimum.reduce(persons))
+    for one, place, own in zip(tables, places, persons, strict=True):
+        if one.again is not None and len(one.again[0]):
+            several = _sums(numbers, n_keys, own) - _counted_again(one, numbers, n_keys, place)
+            found = np.minimum(found, several)
+    return found
+
+
+def _counted_again(one: Entries, numbers: Integers, n_keys: int, place: Integers) -> Integers:
+    """Count how often persons of a table are in a combination a second time, or a later one."""
+    assert one.again is not None  # noqa: S101
+    pairs, who = one.again
+    degree = np.bincount(pairs, minlength=len(one.links))
+    times = degree[place]
+    refusals.check_combinations(float(times.sum()), bounds.MAX_COMBINATIONS)
+    persons = who[_runs((np.cumsum(degree) - degree)[place], times)]
+    combination = np.repeat(numbers, times)
+    columns = (combination, n_keys), (persons, int(who.max()) + 1)
+    different, n_different = closed_up(radix.keys_of(columns, closed_up)[0])
+    once = np.empty(n_different, dtype=np.int64)
+    once[different] = combination
+    every, each = (np.bincount(x, minlength=n_keys) for x in (combination, once))
+    return np.asarray(every - each, dtype=np.int64)
+
+
+def _sums(numbers: Integers, n_keys: int, parts: Integers) -> Integers:
+    found = np.zeros(n_keys, dtype=np.int64)
+    np.add.at(found, numbers, parts)
+    return found
+
+
+def matching_rows(tables: Sequence[Entries], n_links: int) -> tuple[list[int], list[int]]:
+    """Count the rows of each table, and those whose link every other table has."""
+    there = np.stack([np.bincount(one.links, minlength=n_links) > 0 for one in tables])
+    everywhere = there.sum(axis=0) == len(tables)
+    every = [int(one.rows.sum()) for one in tables]
+    return every, [int(one.rows[everywhere[one.links]].sum()) for one in tables]
+
+
+def linked(
+    tables: Mapping[str, Any],
+    link: Link,
+    qids: Mapping[str, Names],
+    *,
+    unit: Name | Mapping[str, Name | None] | None = None,
+    missing: Missing = "value",
+    whole: bool = False,
+) -> LinkedSizes:
+    r"""Count the persons whom an attacker finds who joins tables along a link.
+
+    Parameters
+    ----------
+    tables : mapping of name to table
+        Those of the link, and perhaps more.
+    link : Link
+        Which of them are joined, and along which columns.
+    qids : mapping of name to names
+        The quasi-identifier of each table.
+    unit : name, or mapping of table to name, optional
+        The column that says which person a row belongs to.
+    missing : {"value", "drop", "error"}
+        What a missing quasi-identifier is, as in `anonrisk.classes`.
+    whole : bool
+        Compare whole persons: all their rows in all tables together. Only along a person's key.
+
+    Returns
+    -------
+    LinkedSizes
+        A class is a combination of classes, one of each table; its size is the number of persons
+        who can have it. `matched` says how much of each table was joined.
+
+    Raises
+    ------
+    TooManyClassesError
+        If persons have more combinations than are counted (10,000,000): their number is
+        known beforehand, and nothing is joined then.
+    EmptyTableError
+        If nothing of a table matches: there is no join to measure.
+
+    Notes
+    -----
+    **Along a person's key**: one column a table that is no quasi-identifier, and the unit where
+    there is one. The attacker knows one row of the person in each table. With C_t(p) the classes
+    that person p has in table t, the size of a combination is
+
+    .. math:: n(c_1, \dots, c_m) = \left| \{ p : c_1 \in C_1(p), \dots, c_m \in C_m(p) \} \right|
+
+    for every combination that somebody has. To have no row in a table is known too: it is a class
+    of its own there, and who is in no other table is counted. A table that has nobody in common
+    with another one is refused: its key is another, or written otherwise, and nothing was joined.
+    The number of combinations of a person is the product of the numbers of their classes.
+
+    With ``whole=True`` the attacker knows every row of the person: two are alike if the multisets
+    of their rows are equal in every table. That k is never larger, and near 1 wherever persons
+    have many rows, so that the budget is about the first.
+
+    **Along shared columns**, which are no person's key: every row of one table matches all rows of
+    the others with the same shared values v. Of the n_t(c, v) persons (rows, without a unit) of
+    class c with these values, as many as the fewest of the tables can be the same ones:
+
+    .. math:: n(c_1, \dots, c_m) = \sum_v \min_t n_t(c_t, v)
+
+    for every combination that matches at all. With a unit, who matches by several values is one
+    person all the same: n is then no more than the different persons of class c_t with a value that
+    matches, of the table that has the fewest. One is a person singled out: a row of each table, and
+    no other that it can be. No more than these can have the combination, and in no table is
+    the attacker left with fewer rows; how many really have it, between none and these, neither the
+    tables nor the attacker tell. Where the shared columns belong to the quasi-identifier of each
+    table, it is the smallest of the matching classes, so that tables of a good k each are as good
+    together. Rows that match nothing are not counted, and where none matches there is nothing to
+    tell.
+
+    Examples
+    --------
+    Two tables in which everybody has a twin, and nobody in the join:
+
+    >>> import pandas as pd
+    >>> patients = pd.DataFrame({"id": [1, 2, 3, 4], "zip": ["1011", "1011", "1012", "1012"]})
+    >>> visits = pd.DataFrame({"id": [1, 2, 3, 4], "day": ["Mon", "Tue", "Mon", "Tue"]})
+    >>> link = Link(["patients", "visits"], on="id")
+    >>> qids = {"patients": ["zip"], "visits": ["day"]}
+    >>> linked({"patients": patients, "visits": visits}, link, qids).k
+    1
+    """
+    check_missing(missing)
+    given: tuple[tuple[Any, Any], ...] = (tables, Mapping), (qids, Mapping), (link, Link)
+    if not all(isinstance(one, kind) for one, kind in given):
+        raise ArgumentError("linked takes tables by their names, a Link, and qids by these names")
+    for name in link.tables:
+        if name not in tables or name not in qids:
+            raise ArgumentError(f"table {name!r} of a link is not given, or its quasi-identifier")
+    units: Any = unit if isinstance(unit, dict) else dict.fromkeys(link.tables, unit)
+    quasi = {
+        name: columns_of(qids[name], f"quasi-identifier of table {name!r}") for name in link.tables
+    }
+    on = link.columns(quasi)
+    asked = [
+        _LinkedTable(name, tables[name], quasi[name], on[name], units.get(name), missing)
+        for name in link.tables
+    ]
+    if _by_person(asked):
+        return _persons(asked, whole=whole)
+    if whole:
+        raise ArgumentError(
+            f"whole persons are compared along a person's key, not along {listed(asked[0].on)}"
+        )
+    return _matches(asked)
+
+
+@dataclass(frozen=True)
+class _LinkedTable:
+    """One table of a link, and what is asked of it."""
+
+    name: str
+    frame: Any
+    qid: Qid
+    on: Qid
+    unit: Name | None
+    missing: str
+
+    @property
+    def engine(self) -> Engine:
+        """What counts it."""
+        return engine_for(self.frame)
+
+    def question(self, columns: Qid, unit: Name | None) -> Question:
+        """Check every name and type."""
+        return question_of(self.frame, list(columns), unit=unit, missing=self.missing)[1]
+
+
+def _by_person(asked: Sequence[_LinkedTable]) -> bool:
+    """Return whether a link is along a person's key."""
+    quasi = {name for one in asked for name in one.qid}
+    return all(
+        len(one.on) == 1 and one.on[0] not in quasi and one.unit in (None, one.on[0])
+        for one in asked
+    )
+
+
+def _names(asked: Sequence[_LinkedTable]) -> Qid:
+    return tuple(f"{one.name}.{name}" for one in asked for name in one.qid)
+
+
+def _check_type(asked: Sequence[_LinkedTable], place: int, kinds: Sequence[str]) -> None:
+    """Refuse to join along columns of different types."""
+    columns = [f"{one.name}.{one.on[place]}" for one in asked]
+    refusals.check_one_type(list(zip(columns, kinds, strict=True)))
+
+
+def _sizes(
+    asked: Sequence[_LinkedTable],
+    **counted: Any,
+) -> LinkedSizes:
+    return LinkedSizes(**counted, qid=_names(asked), missing=asked[0].missing)
+
+
+def _matched(
+    asked: Sequence[_LinkedTable], n: Iterable[int], n_shared: Iterable[int], who: str = "person"
+) -> list[MatchedTable]:
+    return [
+        MatchedTable(one.name, int(every), int(some), who)
+        for one, every, some in zip(asked, n, n_shared, strict=True)
+    ]
+
+
+# ---- along a person's key -----------------------------------------------------------------------
+
+
+def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> LinkedSizes:
+    """Count along a person's key: on Spark where the tables are, else by hashes in one process."""
+    if not whole and all(one.engine.name == "spark" for one in asked):
+        first, *others = [(one.frame, one.question(one.qid, one.on[0])) for one in asked]
+        found = asked[0].engine.match(first[0], LinkedClasses(first[1], tuple(others)))
+        matched = _matched(asked, found.n_persons, found.n_shared)
+        return LinkedSizes(**{**vars(found.sizes), "qid": _names(asked)}, matched=matched)
+    key = Key.generate()
+    counted = []
+    for one in asked:
+        with one_state(one.frame, "linked"):
+            question = one.question(one.qid, one.on[0])
+            counted.append(one.engine.tally(one.frame, KeyedTally(question, (), key)))
+    _check_type(
+        asked,
+        0,
+        [LETTERS[found.kinds[one.on[0]]] for one, found in zip(asked, counted, strict=True)],
+    )
+    persons, n_persons = _numbers(np.concatenate([found.persons for found in counted]))
+    ends = np.cumsum([len(found.rows) for found in counted])[:-1]
+    entries = [
+        Entries(*_numbers(found.classes), links, np.ones(len(links), dtype=np.int64), found.rows)
+        for found, links in zip(counted, np.split(persons, ends), strict=True)
+    ]
+    about: dict[str, Any] = {
+        "n_dropped": sum(found.n_dropped for found in counted),
+        "matched": _shared_persons(asked, entries, n_persons),
+        "unit": asked[0].on[0],
+        "n_rows": sum(found.n_rows for found in counted),
+    }
+    if whole:
+        sizes, classes = histogram(counts_of_whole(entries))
+        return _sizes(asked, sizes=sizes, classes=classes, whole_persons=True, **about)
+    everybody = [with_absent(one, n_persons) for one in entries]
+    keys, places = combined(everybody, n_persons)
+    links, order = everybody[0].links[places[0]], np.argsort(keys, kind="stable")
+    sizes, classes, records = histogram_of_persons(keys[order], links[order])
+    return _sizes(asked, sizes=sizes, classes=classes, records=records, **about)
+
+
+def _shared_persons(
+    asked: Sequence[_LinkedTable], entries: Sequence[Entries], n_persons: int
+) -> list[MatchedTable]:
+    """Count whom each table shares; one that shares nobody would pass as unlinked: refused."""
+    there = np.zeros((len(entries), n_persons), dtype=bool)
+    for own, one in zip(there, entries, strict=True):
+        own[one.links] = True
+    n_shared = (there & (there.sum(axis=0) > 1)).sum(axis=1).tolist()
+    refusals.check_shared([one.on[0] for one in asked], n_shared)
+    return _matched(asked, there.sum(axis=1), n_shared)
+
+
+def _numbers(hashes: Any) -> tuple[Integers, int]:
+    """Return equal hashes equal numbers, from 0 on."""
+    halves = [closed_up(hashes[:, half]) for half in (0, 1)]
+    return closed_up(radix.keys_of(halves, closed_up)[0])
+
+
+# ---- along shared columns -----------------------------------------------------------------------
+
+
+def _refuse_half_keys(asked: Sequence[_LinkedTable]) -> None:
+    """Refuse a person's key that is joined with more beside it, or with something else."""
+    for one in asked:
+        if one.unit is None or one.unit not in one.on:
+            continue
+        if len(one.on) > 1:
+            rest = listed([name for name in one.on if name != one.unit])
+            raise ArgumentError(
+                f"a link along {listed(one.on)}: {one.unit!r} is the unit of {one.name!r} and "
+                f"tells persons apart by itself. Write on: {render.named(one.unit)}; {rest} "
+                "counts if it is a quasi-identifier"
+            )
+        each = ", ".join(f"{render.named(two.name)}.{render.named(two.on[0])}" for two in asked)
+        raise ArgumentError(
+            f"a link along {each}: {one.unit!r} is the unit of {one.name!r}, so that the others "
+            "have to be the units of their tables, and no quasi-identifiers, too"
+        )
+
+
+def _matches(asked: Sequence[_LinkedTable]) -> LinkedSizes:
+    _refuse_half_keys(asked)
+    if len({type(one.engine) for one in asked}) > 1:
+        engines = {one.engine.name for one in asked}
+        raise UnsupportedFrameError(
+            f"tables {listed([one.name for one in asked])} are joined by values that they share, "
+            f"and lie in {' and '.join(sorted(engines))}: bring them to one engine"
+        )
+    tallies = []
+    for one in asked:
+        columns = tuple(dict.fromkeys((*one.qid, *one.on)))
+        with one_state(one.frame, "linked"):
+            question = one.question(columns, one.unit)
+            more = () if question.unit is None else (question.unit,)
+            tally = one.engine.tally(one.frame, ClassesWithValues((*columns, *more)))
+        tallies.append(_kept(tally, question))
+    links, n_links = _shared(asked, [tally for tally, _ in tallies])
+    entries = [
+        _of_tally(tally, one, own)
+        for (tally, _), one, own in zip(tallies, asked, links, strict=True)
+    ]
+    keys, places = combined(entries, n_links)
+    if not len(keys):
+        raise EmptyTableError(
+            f"no row of {asked[0].name!r} has {listed(asked[0].on)} in common with a row of every "
+            "other table of the link: there is no join to measure"
+        )
+    sizes, classes = histogram(most_persons(entries, keys, places))
+    about: dict[str, Any] = {
+        "n_rows": sum(tally.n_records for tally, _ in tallies),
+        "n_dropped": sum(n for _, n in tallies),
+        "matched": _matched(asked, *matching_rows(entries, n_links), who="row"),
+    }
+    return _sizes(asked, sizes=sizes, classes=classes, **about)
+
+
+def _kept(tally: Tally, question: Question) -> tuple[Tally, int]:
+    """Leave out or refuse what is missing, as the question says; give how many rows went."""
+    gaps = {name: tally.codes[name] == len(tally.domains[name]) for name in tally.codes}
+    unit = question.unit
+    if unit is not None and gaps[unit].any():
+        raise refusals.missing_unit(unit, int(tally.counts[gaps[unit]].sum()))
+    n_missing = {name: int(tally.counts[gaps[name]].sum()) for name in question.columns}
+    if question.missing == "value" or not any(n_missing.values()):
+        return tally, 0
+    if question.missing == "error":
+        raise refusals.missing_values(n_missing)
+    kept = ~np.any([gaps[name] for name in question.columns], axis=0)
+    codes = {name: codes[kept] for name, codes in tally.codes.items()}
+    made = type(tally)(tally.domains, codes, tally.counts[kept])
+    return made, tally.n_records - made.n_records
+
+
+def _shared(asked: Sequence[_LinkedTable], tallies: Sequence[Tally]) -> tuple[list[Integers], int]:
+    """Number the combinations of shared values, alike in every table."""
+    ends = np.cumsum([tally.n_classes for tally in tallies])[:-1]
+    columns = []
+    for place, _ in enumerate(asked[0].on):
+        own = [one.on[place] for one in asked]
+        domains = [tally.domains[name] for tally, name in zip(tallies, own, strict=True)]
+        _check_type(asked, place, [_kind(domain) for domain in domains])
+        numbers, size = _common(domains)
+        coded = [
+            number[tally.codes[name]]
+            for number, tally, name in zip(numbers, tallies, own, strict=True)
+        ]
+        columns.append((np.concatenate(coded), size))
+    links, n_links = closed_up(radix.keys_of(columns, closed_up)[0])
+    return np.split(links, ends), n_links
+
+
+def _kind(domain: Domain) -> str:
+    """Say what values are, whether they happen to be whole or not; without any, they fit all."""
+    if not len(domain):
+        return "missing"
+    return "number" if domain.kind in NUMBERS else domain.kind
+
+
+def _common(domains: Sequence[Domain]) -> tuple[list[Integers], int]:
+    """Return the values of several tables one numbering, missing after the last."""
+    values = np.concatenate([np.asarray(domain.values, dtype=object) for domain in domains])
+    numbers, size = closed_up(values)
+    ends = np.cumsum([len(domain) for domain in domains])[:-1]
+    return [np.append(one, size) for one in np.split(numbers, ends)], size + 1
+
+
+def _of_tally(tally: Tally, one: _LinkedTable, links: Integers) -> Entries:
+    """Add up the rows, or the persons, of each class and shared value."""
+    columns = [(tally.codes[name], len(tally.domains[name]) + 1) for name in one.qid]
+    classes, n_classes = closed_up(radix.keys_of(columns, closed_up)[0])
+    pairs, n_pairs = closed_up(classes * (links.max(initial=0) + 1) + links)
+    first = np.zeros(n_pairs, dtype=np.int64)
+    first[pairs[::-1]] = np.arange(len(pairs))[::-1]
+    rows, persons = np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs, dtype=np.int64)
+    np.add.at(rows, pairs, tally.counts)
+    # With a unit, each is a person; columns that are neither class nor link are one.
+    units = [name for name in tally.codes if name not in {*one.qid, *one.on}]
+    np.add.at(persons, pairs, 1 if units else tally.counts)
+    again = _again(pairs, classes, n_classes, tally.codes[units[0]]) if units else None
+    return Entries(classes[first], n_classes, links[first], persons, rows, again)
+
+
+def _again(
+    pairs: Integers, classes: Integers, n_classes: int, who: Integers
+) -> tuple[Integers, Integers]:
+    """Find the persons who have several shared values in one class."""
+    columns = (classes, n_classes), (who, int(who.max(initial=0)) + 1)
+    own = closed_up(radix.keys_of(columns, closed_up)[0])[0]
+    several = np.flatnonzero(np.bincount(own)[own] > 1)
+    order = several[np.argsort(pairs[several], kind="stable")]
+    return pairs[order], who[order]

@@ -1,0 +1,1 @@
+"""A release: its tables, files and terms, its check, and who answers for it."""

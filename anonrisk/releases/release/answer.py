@@ -1,0 +1,109 @@
+"""What was found of a release, and whether it may be published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from anonrisk._version import __version__
+from anonrisk.core import render
+from anonrisk.policy.coverage import caveats_of
+from anonrisk.policy.finding import COULD_NOT_ASSESS, PASS
+from anonrisk.policy.verdict import now, overall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.policy.finding import Finding
+    from anonrisk.policy.verdict import Verdict
+    from anonrisk.releases.release.approvals import Approval
+    from anonrisk.releases.release.waivers import Waiver
+
+
+@dataclass(frozen=True, repr=False)
+class ReleaseAnswer:
+    """The findings of a `ReleaseVerdict`, which describes them, and what follows from them."""
+
+    tables: Mapping[str, Verdict]
+    findings: tuple[Finding, ...] = ()
+    name: str | None = None
+    audience: str | None = None
+    separate: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
+    digest: str | None = None
+    head: str | None = None
+    waivers: tuple[Waiver, ...] = ()
+    approvals: tuple[Approval, ...] = ()
+    approvals_asked: int = 0
+    library_version: str = __version__
+    checked_at: str = field(default_factory=now, compare=False)
+
+    # ---- the answer -------------------------------------------------------------------------
+
+    @property
+    def every_finding(self) -> tuple[Finding, ...]:
+        """Those of every table, then those of all together."""
+        of_tables = [one for verdict in self.tables.values() for one in verdict.all_findings]
+        return (*of_tables, *self.findings)
+
+    @property
+    def status(self) -> str:
+        """``"pass"``, ``"fail"`` or ``"could_not_assess"``, by the rule of a `Verdict`."""
+        if not self.tables or not all(one.findings for one in self.tables.values()):
+            return COULD_NOT_ASSESS
+        return overall(one for one in self.every_finding if one.passed or one.blocks())
+
+    @property
+    def passed(self) -> bool:
+        """Whether the tables may be published."""
+        return self.status == PASS
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What keeps a pass from being a plain one: the caveats of its tables."""
+        covered = {name: one.coverage for name, one in self.tables.items()}
+        return caveats_of(covered) if self.passed else ()
+
+    def __bool__(self) -> bool:
+        """Mean passed, so that a careless `if` is safe."""
+        return self.passed
+
+    @property
+    def failures(self) -> tuple[Finding, ...]:
+        """The findings that block: those that failed and those that could not be assessed."""
+        return tuple(one for one in self.every_finding if one.blocks())
+
+    @property
+    def waived(self) -> tuple[Finding, ...]:
+        """The findings that failed and that a waiver keeps from blocking."""
+        return tuple(one for verdict in self.tables.values() for one in verdict.waived)
+
+    # ---- in words ---------------------------------------------------------------------------
+
+    @property
+    def called(self) -> str:
+        """What a sentence calls it."""
+        return "the release" if self.name is None else f"release {self.name!r}"
+
+    @property
+    def about(self) -> list[str]:
+        """What there is to know beside the findings, a line each."""
+        told = [] if self.audience is None else [f"for {self.audience}"]
+        if self.earlier:
+            told.append(f"compared with {render.count_of(len(self.earlier), 'earlier release')}")
+        if self.separate:
+            told.append(f"not with those for {', '.join(self.separate)}, who share nothing")
+        lines = [*([", ".join(told)] if told else []), *self.joined]
+        if self.approvals_asked:
+            who = ", ".join(f"{one.by} on {one.at[:10]}" for one in self.approvals)
+            given = f"{len(self.approvals)} of {self.approvals_asked} approvals"
+            lines.append(f"{given}: {who}" if who else given)
+        lines += [f"A waiver of {one.budget} for {one.table} is not needed." for one in self.unused]
+        return [render.shown(line) for line in lines]
+
+    @property
+    def unused(self) -> tuple[Waiver, ...]:
+        """Waivers that no finding needs."""
+        needed = {(name, f.budget) for name, one in self.tables.items() for f in one.waived}
+        return tuple(one for one in self.waivers if (one.table, one.budget) not in needed)

@@ -1,0 +1,404 @@
+"""`Release.check`: every table by its policy, then joined, then after what came before."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from anonrisk.core.render import count_of, shown
+from anonrisk.errors import StateError
+from anonrisk.policy.budgets.base import ReleaseBudget, Value
+from anonrisk.policy.check import checked
+from anonrisk.policy.finding import FAIL, Finding, unknown
+from anonrisk.policy.judge import told, worst
+from anonrisk.policy.problem import Problem, attempt
+from anonrisk.policy.storage import of_storage, with_files
+from anonrisk.policy.verdict import Verdict
+from anonrisk.policy.wanted import wanted_by
+from anonrisk.releases.compare.compare import compare_all
+from anonrisk.releases.compare.comparison import Comparisons, EarlierComparison
+from anonrisk.releases.compare.difference import of_one_table
+from anonrisk.releases.links.links import linked
+from anonrisk.releases.release import approvals as approving
+from anonrisk.releases.release import waivers as waiving
+from anonrisk.releases.release.contents import Contents, contents_of
+from anonrisk.releases.release.table_files import TableFiles
+from anonrisk.releases.release.verdict import ReleaseVerdict
+from anonrisk.releases.state.state import State, state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.policy.measure import Counted
+    from anonrisk.policy.policy import Policy
+    from anonrisk.pseudonyms.keys import Key
+    from anonrisk.releases.compare.comparison import Comparison
+    from anonrisk.releases.ledger.ledger import Ledger
+    from anonrisk.releases.links.link import Link
+    from anonrisk.releases.links.sizes import LinkedSizes
+    from anonrisk.releases.release.approvals import Approval
+    from anonrisk.releases.release.parts import ReleaseParts
+
+# What all earlier releases of a table are called, whoever holds every one of them.
+TOGETHER = "all of them together"
+_NOT_ASKED = (
+    "there is a ledger of earlier releases, and the policy does not say what this one may tell "
+    "together with them: add the budget differencing, as differencing: {k: 5}"
+)
+_NO_DIGEST = "what these tables hold cannot be told apart later, since they have no digest"
+_CHANGED = "they were changed while they were checked; check again"
+
+
+@dataclass(frozen=True)
+class JudgedTable:
+    """A table of a release that was measured by itself."""
+
+    name: str
+    policy: Policy
+    frame: Any
+    verdict: Verdict
+    counted: Counted | None
+
+    @property
+    def qid(self) -> Qid:
+        """Every column of any quasi-identifier: whoever knows all of them knows most."""
+        measured = {} if self.counted is None else self.counted.measured
+        return tuple(dict.fromkeys(column for qid in measured for column in qid))
+
+    @property
+    def unit(self) -> Name | None:
+        """The column that says which person a row belongs to."""
+        return None if self.counted is None else self.counted.roles.unit
+
+    def budgets(self, name: str) -> list[ReleaseBudget]:
+        """The budgets of that name which need more than this table."""
+        every = (budget for rule in self.policy.rules for budget in rule.budgets)
+        return [one for one in every if isinstance(one, ReleaseBudget) and one.name == name]
+
+    def state(self, key: Key) -> State:
+        """Return what is remembered of the table."""
+        roles = self.counted.roles if self.counted is not None else self.policy.roles
+        return state(
+            self.frame,
+            list(self.qid),
+            unit=roles.unit,
+            sensitive=list(roles.sensitive) or None,
+            key=key,
+            missing=self.policy.missing,  # type: ignore[arg-type] # any value is refused there
+        )
+
+    def with_findings(self, budget: str, found: Sequence[Finding]) -> JudgedTable:
+        """Put what was found with others in the place of what one table could not tell."""
+        kept = [one for one in self.verdict.findings if one.budget != budget]
+        return replace(self, verdict=replace(self.verdict, findings=(*kept, *found)))
+
+
+@dataclass(frozen=True)
+class CheckedRelease:
+    """The verdict, and what publishing needs beside it."""
+
+    verdict: ReleaseVerdict
+    contents: Contents
+    states: Mapping[str, State]
+
+
+def check(
+    release: ReleaseParts,
+    ledger: Ledger | None = None,
+    *,
+    approvals: Iterable[Approval] = (),
+    by: str | None = None,
+) -> CheckedRelease:
+    """Judge a release; see `Release.check`. With `by` it is published, and approvals decide."""
+    waiving.refuse_expired(release.waivers)
+    # The head is read first: whatever is published meanwhile makes publishing fail.
+    head = None if ledger is None else ledger.head
+    key = None if ledger is None else ledger.key
+    before = contents_of(release.tables, key)
+    with ExitStack() as opened:
+        tables = [_judged(release, name, opened) for name in release.tables]
+        joins = _joins(tables, release.links)
+        tables = _joined(tables, joins)
+        states: dict[str, State] = {}
+        earlier: dict[str, None] = {}
+        if ledger is not None:
+            tables, states = _remembered(tables, ledger.key, every=by is not None)
+            tables = [_after(one, states, release, ledger, earlier) for one in tables]
+    findings = [] if contents_of(release.tables, key) == before else [unknown("files", _CHANGED)]
+    if key is not None and before.unknown:
+        named = ", ".join(map(repr, before.unknown))
+        findings.append(unknown("files", f"{_NO_DIGEST}: {named}"))
+    digest = None if before.unknown else release.digest_of(before.to_dict())
+    kept: tuple[Approval, ...] = ()
+    if key is not None and digest is not None:
+        kept, why = approving.counted(approvals, digest=digest, by=by, key=key)
+        if by is not None and release.approvals:
+            findings.append(approving.finding(kept, why, release.approvals))
+    verdict = ReleaseVerdict(
+        tables={one.name: waiving.waive(one.verdict, release.waivers) for one in tables},
+        findings=tuple(findings),
+        name=release.name,
+        audience=release.audience,
+        separate=release.separate,
+        earlier=tuple(earlier),
+        joined=tuple(one.told for one in joins),
+        digest=digest,
+        head=head,
+        waivers=release.waivers,
+        approvals=kept,
+        approvals_asked=release.approvals,
+    )
+    return CheckedRelease(verdict, before, states)
+
+
+# ---- each by itself -----------------------------------------------------------------------------
+
+
+def _judged(release: ReleaseParts, name: str, opened: ExitStack) -> JudgedTable:
+    policy, given = release.policies[name], release.tables[name]
+    files: tuple[str, ...] = ()
+    if isinstance(given, TableFiles):
+        wanted = wanted_by(policy)
+        files = tuple(part.place for part in given.parts())
+        frame = attempt(lambda: opened.enter_context(given.opened(wanted)))
+        if isinstance(frame, Problem):
+            found = (unknown("table", frame.message),)
+            verdict = Verdict(found, policy.digest, policy.name, missing=policy.missing)
+            return JudgedTable(name, policy, None, verdict.about(name, files), None)
+    else:
+        frame = given
+    verdict, counted = checked(policy, frame, name=name)
+    if isinstance(given, TableFiles):
+        verdict = with_files(verdict, of_storage(given.stored))
+    return JudgedTable(name, policy, frame, verdict.about(name, files), counted)
+
+
+# ---- joined -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Join:
+    """A link along which tables were joined, and what came of it."""
+
+    link: Link
+    sizes: LinkedSizes | Problem
+    columns: Qid
+
+    @property
+    def value(self) -> Value | Problem:
+        """The smallest combination, which decides."""
+        return self.sizes if isinstance(self.sizes, Problem) else Value(self.sizes.k)
+
+    @property
+    def told(self) -> str:
+        """Which tables, and how much of them was joined."""
+        of = f"joined: {' and '.join(map(shown, self.link.tables))}"
+        return of if isinstance(self.sizes, Problem) else f"{of}; {self.sizes.told}"
+
+    def warnings(self, qid: Qid) -> list[Finding]:
+        """Say it where hardly anything was joined: a pass is then of little."""
+        if isinstance(self.sizes, Problem) or not self.sizes.hardly_matched:
+            return []
+        few = ", ".join(map(str, self.sizes.hardly_matched))
+        said = (
+            f"Hardly anything was joined: only {few} could be. See whether the keys are written "
+            f"alike; whoever writes them alike joins more. {_sentence(self)}"
+        )
+        return [Finding("linked", FAIL, "warn", said, qid=qid)]
+
+
+def _joins(tables: Sequence[JudgedTable], links: Sequence[Link]) -> list[_Join]:
+    by_name = {one.name: one for one in tables}
+    return [_Join(link, *_sizes(link, by_name)) for link in links]
+
+
+def _joined(tables: list[JudgedTable], joins: Sequence[_Join]) -> list[JudgedTable]:
+    """Judge the join along every link by the budgets of each of its tables."""
+    made = []
+    for one in tables:
+        own = [join for join in joins if one.name in join.link.tables]
+        nothing = Problem("no link of the release joins this table: name it under links")
+        values = [_Measured(_sentence(join), join.value, join.columns) for join in own]
+        values = values or [_Measured("", nothing, one.qid)]
+        budgets = one.budgets("linked")
+        found = [_worst(one, budget, values, "link") for budget in budgets]
+        found += [warning for join in own for warning in join.warnings(one.qid)]
+        made.append(one.with_findings("linked", found) if budgets else one)
+    return made
+
+
+def _sentence(join: _Join) -> str:
+    return f"{join.told[0].upper()}{join.told[1:]}."
+
+
+def _sizes(link: Link, tables: Mapping[str, JudgedTable]) -> tuple[LinkedSizes | Problem, Qid]:
+    """Count the join along a link."""
+    asked = [tables[name] for name in link.tables]
+    columns = tuple(f"{one.name}.{column}" for one in asked for column in one.qid)
+    unread = [one.name for one in asked if one.counted is None]
+    if unread:
+        return Problem(f"table {unread[0]!r} could not be measured by itself"), columns
+    (missing, *others) = {one.policy.missing for one in asked}
+    if others:
+        return Problem("the joined tables' policies take missing values differently"), columns
+
+    def count() -> LinkedSizes:
+        return linked(
+            {one.name: one.frame for one in asked},
+            link,
+            {one.name: list(one.qid) for one in asked},
+            unit={one.name: one.unit for one in asked},
+            missing=missing,  # type: ignore[arg-type] # any value is refused there
+        )
+
+    return attempt(count), columns
+
+
+# ---- after earlier releases ---------------------------------------------------------------------
+
+
+def _remembered(
+    tables: list[JudgedTable], key: Key, *, every: bool
+) -> tuple[list[JudgedTable], dict[str, State]]:
+    """Make the states of tables that are compared or published; who has none is not published."""
+    made: list[JudgedTable] = []
+    states: dict[str, State] = {}
+    for one in tables:
+        if one.counted is None or not (every or one.budgets("differencing")):
+            made.append(one)
+            continue
+        found = attempt(lambda one=one: one.state(key))  # type: ignore[misc]
+        if isinstance(found, State):
+            states[one.name] = found
+            made.append(one)
+        else:
+            why = f"no state of it can be kept in a ledger: {found.message}"
+            doubt = (*one.verdict.findings, unknown("table", why))
+            made.append(replace(one, verdict=replace(one.verdict, findings=doubt)))
+    return made, states
+
+
+def _after(
+    table: JudgedTable,
+    states: Mapping[str, State],
+    release: ReleaseParts,
+    ledger: Ledger,
+    earlier: dict[str, None],
+) -> JudgedTable:
+    """Judge what somebody learns who holds earlier releases of the table as well."""
+    budgets = table.budgets("differencing")
+    if not budgets:
+        return table.with_findings("differencing", [unknown("differencing", _NOT_ASKED)])
+    if table.name not in states:
+        return table
+    now = states[table.name]
+    held = list(_earlier(table.name, now, release, ledger))
+    compared = list(_compared(table.name, now, held))
+    earlier.update(dict.fromkeys(one.release for one in held))
+    return table.with_findings(
+        "differencing", [_differing(table, budget, compared) for budget in budgets]
+    )
+
+
+class _Held(NamedTuple):
+    """A table that was published before."""
+
+    release: str
+    table: str
+    state: State
+
+
+def _earlier(table: str, now: State, release: ReleaseParts, ledger: Ledger) -> Iterator[_Held]:
+    """Yield what was published of a table, under whatever name.
+
+    All audiences share what they have, but those that the release declares separate. A table of
+    another name is left to the table that has its name now, unless it has people of this one.
+    """
+    for entry, name, kept in ledger.states_like(table, now.counts.qid):
+        own = name == table or name not in release.tables
+        if entry.audience not in release.separate and (
+            own or of_one_table(kept.counts, now.counts)
+        ):
+            yield _Held(entry.release, name, kept)
+
+
+def _compared(
+    table: str, now: State, held: Sequence[_Held]
+) -> Iterator[tuple[str, Comparison | Problem]]:
+    """Compare a table with each that was published before, and with all of them together."""
+    found = attempt(lambda: list(compare_all([one.state for one in held], now)))
+    names = [
+        one.release if one.table == table else f"{one.release}, table {one.table}" for one in held
+    ]
+    if isinstance(found, Problem):
+        # Also where there is nothing to compare with: without a name it would be told nowhere.
+        yield from ((name, found) for name in names or [TOGETHER])
+        return
+    yield from zip_longest(names, found, fillvalue=TOGETHER)
+
+
+def _differing(
+    table: JudgedTable, budget: Any, compared: Sequence[tuple[str, Comparison | Problem]]
+) -> Finding:
+    """Judge every comparison by a budget; what has no earlier release tells nothing new."""
+    values = [
+        _Measured(f"Compared with {shown(name)}.", _value(budget, one), table.qid)
+        for name, one in compared
+    ]
+    first = [_Measured("No earlier release has this table.", Value(0), table.qid)]
+    return _worst(table, budget, values or first, "comparison")
+
+
+def _value(budget: Any, found: Comparison | Problem) -> Value | Problem:
+    return found if isinstance(found, Problem) else budget.of(found)
+
+
+# ---- what decides -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A number of several tables, what it is of, and the columns that it is about."""
+
+    about: str
+    value: Value | Problem
+    columns: Qid
+
+
+def _worst(
+    table: JudgedTable, budget: ReleaseBudget, values: Sequence[_Measured], what: str
+) -> Finding:
+    """Return the finding that decides, and say which it is of."""
+    who = "record" if table.unit is None else "person"
+    each = []
+    for value in values:
+        one = told(budget, value.columns, value.value, who=who)
+        sentence = f"{one.sentence} {value.about}".rstrip()
+        # A verdict is about columns that its table has.
+        each.append(replace(one, sentence=sentence, qid=table.qid))
+    bad = sum(not one.passed for one in each)
+    one = worst(each)
+    if len(each) < 2:
+        return one
+    every = f" (The worst of {count_of(len(each), what)}; {bad:,} of them do not pass.)"
+    return replace(one, sentence=one.sentence + every)
+
+
+def comparisons(release: ReleaseParts, ledger: Ledger) -> Comparisons:
+    """Compare each table with every earlier release of it; see `Release.compare`."""
+    made: list[EarlierComparison] = []
+    with ExitStack() as opened:
+        for name in release.tables:
+            table = _judged(release, name, opened)
+            if table.counted is None:
+                table.verdict.raise_for_status()
+            now = table.state(ledger.key)
+            held = list(_earlier(name, now, release, ledger))
+            for before, found in _compared(name, now, held):
+                if isinstance(found, Problem):
+                    raise StateError(f"table {name!r} and release {before!r}: {found.message}")
+                made.append(EarlierComparison(name, before, found))
+    return Comparisons(tuple(made))

@@ -1,0 +1,149 @@
+"""What a release holds, byte by byte: the digests of its files, and of tables that are none."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.columns import nearest
+from anonrisk.engines import engine_for
+from anonrisk.errors import ArgumentError, ManifestError, UnreadableTableError
+from anonrisk.measures.counts.keyed import KeyedTally
+from anonrisk.measures.counts.question import Question
+from anonrisk.policy.problem import Problem, attempt
+from anonrisk.pseudonyms.encoding import name_bytes
+from anonrisk.pseudonyms.keys import as_key
+from anonrisk.pseudonyms.pseudonym import sized
+from anonrisk.releases.release.published_files import PublishedFile, published_files
+from anonrisk.releases.release.table_files import TableFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from anonrisk.pseudonyms.keys import Key
+    from anonrisk.releases.release.published_table import PublishedTable
+
+
+_HEADER = b"anonrisk content 1"
+
+
+def content_digest(frame: Any, *, key: Key | bytes) -> str:
+    """Digest all rows of a table: the same rows in any order, on any engine, give the same.
+
+    Never a sum of row hashes, which would be cheaper: the difference of two sums is the hash of the
+    row that was added.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table; its columns count, whatever their order, and labels of rows do not.
+    key : Key or bytes
+        Without it a table of few columns could be guessed, and the guess be confirmed.
+
+    Returns
+    -------
+    str
+        HMAC-SHA-256 over the names and types of the columns and the sorted keyed hashes of the
+        different rows, with how often each occurs.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from anonrisk.keys import Key
+    >>> df = pd.DataFrame({"zip": ["1011", "1012"], "age": [30, 40]})
+    >>> key = Key.generate()
+    >>> made = content_digest(df, key=key)
+    >>> made == content_digest(df[::-1], key=key)
+    True
+    >>> made == content_digest(df[:1], key=key)
+    False
+    """
+    secret = as_key(key)
+    engine = engine_for(frame)
+    schema = engine.schema(frame)
+    question = Question((tuple(schema.columns),), None, "value")
+    schema.check(question.roles())
+    counts = engine.tally(frame, KeyedTally(question, (), secret))
+    columns = b"".join(sized(name_bytes(name)) + counts.kinds[name].encode() for name in counts.qid)
+    # Sorted by the counts, so that where a row stood in the table is not in it.
+    hashes, rows = counts.classes.astype(">u8").tobytes(), counts.rows.astype(">i8").tobytes()
+    message = _HEADER + sized(columns) + len(counts.rows).to_bytes(8, "big") + hashes + rows
+    digest = hmac.digest(secret.derived("content digest"), message, "sha256")
+    return f"hmac-sha256:{digest.hex()}"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The files of every table, and keyed digests of tables that are no files.
+
+    Without a key a table that is no file has no digest, nor has one whose rows no digest can be
+    made of.
+    """
+
+    files: tuple[PublishedFile, ...]
+    digests: Mapping[str, str | None]
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The tables that have no digest."""
+        return tuple(name for name, digest in self.digests.items() if digest is None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that serialise as JSON."""
+        return {"files": [vars(file) for file in self.files], "tables": dict(self.digests)}
+
+
+def contents_of(tables: Mapping[str, Any], key: Key | bytes | None) -> Contents:
+    """Read every byte of the files, and every row of tables that are none."""
+    paths: dict[str | None, list[Path]] = {
+        name: [part.path for part in one.parts()]
+        for name, one in tables.items()
+        if isinstance(one, TableFiles)
+    }
+    return Contents(
+        published_files(paths) if paths else (),
+        {
+            name: None if key is None else _digest(one, key)
+            for name, one in tables.items()
+            if name not in paths
+        },
+    )
+
+
+def _digest(table: Any, key: Key | bytes) -> str | None:
+    found = attempt(lambda: content_digest(table, key=key))
+    return None if isinstance(found, Problem) else found
+
+
+def compare_rows(
+    stated: Iterable[PublishedTable], tables: Mapping[str, Any], key: Key | bytes | None
+) -> tuple[str, ...]:
+    """Raise unless tables that are no files have the rows that were checked; name them."""
+    if not isinstance(tables, Mapping):
+        raise ArgumentError(f"tables= maps names to tables, and is no {type(tables).__name__}")
+    known = {one.name: one.content_digest for one in stated if one.content_digest is not None}
+    for name in tables:
+        if name not in known:
+            raise ArgumentError(
+                f"tables= has {name!r}, which the manifest does not have as a table that is no "
+                f"file{nearest(name, known)}"
+            )
+    for name, digest in known.items():
+        if name not in tables:
+            raise UnreadableTableError(
+                f"table {name!r} is no file, and nobody can tell whether it is what was checked: "
+                "in Python give Manifest.verify tables={name: table} as well, and the ledger's key"
+            )
+        if key is None:
+            raise ArgumentError(
+                "tables= takes key= as well: the ledger's, which their digests have"
+            )
+        if content_digest(tables[name], key=key) != digest:
+            raise ManifestError(
+                f"table {name!r} is not what was checked: its rows or columns are others, or the "
+                "key is not the ledger's"
+            )
+    return tuple(known)

@@ -1,0 +1,127 @@
+"""A release as a page: its tables, what was found, who answers for it, and the chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.render import count_of
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
+from anonrisk.reporting import Report
+from anonrisk.reporting.limits import MOST_LIMITS, limit_row, sentence_of
+from anonrisk.reporting.summary import NOBODY_CAN_TELL, SCHEMA_VERSION, words_of
+from anonrisk.reporting.text import and_more, cut
+
+if TYPE_CHECKING:
+    from anonrisk.policy.finding import Finding
+    from anonrisk.policy.verdict import Verdict
+    from anonrisk.releases.release.answer import ReleaseAnswer
+    from anonrisk.releases.release.waivers import Waiver
+
+_TITLE = "May this be published"
+_MOST_TABLES = 40
+_MOST_NAMES = 20
+_NEXT = {
+    PASS: "Publish exactly these files: anonrisk release publish writes the manifest, and "
+    "anonrisk release verify holds the files to it where they are published.",
+    FAIL: "Make columns coarser, leave rows out or hold the release back, and check again; or "
+    "somebody answers for a limit by name, for a time, under waivers in release.yaml.",
+    COULD_NOT_ASSESS: "Mend what is said above and check again; until then, do not publish.",
+}
+
+
+def report_of(verdict: ReleaseAnswer, title: str | None = None) -> Report:
+    """Return the page of a release; see `ReleaseVerdict.report`."""
+    word, sign, tone = words_of(verdict.status, verdict.caveats)
+    summary = {
+        "schema_version": SCHEMA_VERSION,
+        "library": "anonrisk",
+        "library_version": verdict.library_version,
+        "masthead": {"title": cut(title or verdict.name or _TITLE), "facts": _facts(verdict)},
+        "verdict": {
+            "status": verdict.status,
+            "word": word,
+            "sign": sign,
+            "tone": tone,
+            "headline": _headline(verdict),
+            "notes": _notes(verdict),
+            "next": [_NEXT[verdict.status]],
+        },
+        "release": {
+            "findings": [limit_row(one) for one in verdict.findings],
+            "tables": [_table(n, one) for n, one in list(verdict.tables.items())[:_MOST_TABLES]],
+            "more": max(0, len(verdict.tables) - _MOST_TABLES),
+            "waivers": [_waiver(verdict, one) for one in verdict.waivers],
+            "approvals": _approvals(verdict),
+            "chain": _chain(verdict),
+        },
+    }
+    return Report(summary)
+
+
+def _facts(verdict: ReleaseAnswer) -> list[dict[str, str]]:
+    facts = [
+        ("Audience", verdict.audience),
+        ("Tables", and_more(list(map(cut, verdict.tables)), _MOST_NAMES)),
+        ("Checked", f"{verdict.checked_at.replace('T', ' ').removesuffix('+00:00')} UTC"),
+        ("Release digest", verdict.digest),
+        ("Made by", f"anonrisk {verdict.library_version}"),
+    ]
+    return [{"label": label, "text": cut(text)} for label, text in facts if text]
+
+
+def _headline(verdict: ReleaseAnswer) -> str:
+    deciding = [one for one in verdict.failures if one.status == verdict.status]
+    why = _told(verdict, deciding[0]) if deciding else "nothing was checked."
+    if verdict.status == COULD_NOT_ASSESS:
+        return NOBODY_CAN_TELL.format(why)
+    if verdict.status == FAIL:
+        return f"Do not publish this release as it is. {why}"
+    kept = "Every table keeps every limit"
+    return f"{kept} but those that are waived." if verdict.waived else f"{kept} that decides."
+
+
+def _told(verdict: ReleaseAnswer, finding: Finding) -> str:
+    of = next((name for name, one in verdict.tables.items() if finding in one.all_findings), None)
+    return sentence_of(finding) if of is None else f"{cut(of)}: {sentence_of(finding)}"
+
+
+def _notes(verdict: ReleaseAnswer) -> list[str]:
+    others = len(verdict.failures) - 1
+    notes = [f"{count_of(others, 'other limit')} not kept, see below."] if others > 0 else []
+    return [*notes, *map(cut, verdict.about)]
+
+
+def _table(name: str, verdict: Verdict) -> dict[str, Any]:
+    word, sign, tone = words_of(verdict.status, verdict.caveats)
+    ordered = sorted(verdict.all_findings, key=lambda one: one.passed)
+    return {
+        "name": cut(name),
+        "word": word,
+        "sign": sign,
+        "tone": tone,
+        "policy": cut(verdict.policy_name or verdict.policy_digest or "without a name"),
+        "rows": [limit_row(one) for one in ordered[:MOST_LIMITS]],
+        "more": max(0, len(ordered) - MOST_LIMITS),
+        "covers": [cut(line) for line in verdict.coverage.lines()],
+    }
+
+
+def _waiver(verdict: ReleaseAnswer, waiver: Waiver) -> dict[str, Any]:
+    told = {key: cut(value) for key, value in waiver.to_dict().items()}
+    return {**told, "needed": "no" if waiver in verdict.unused else "yes"}
+
+
+def _approvals(verdict: ReleaseAnswer) -> dict[str, Any]:
+    given = [{"by": cut(one.by), "at": cut(one.at)} for one in verdict.approvals]
+    return {"asked": verdict.approvals_asked, "given": given}
+
+
+def _chain(verdict: ReleaseAnswer) -> dict[str, Any] | None:
+    if verdict.head is None:
+        return None
+    return {
+        "head": verdict.head,
+        "earlier": [cut(one) for one in verdict.earlier[-_MOST_NAMES:]],
+        "n_earlier": len(verdict.earlier),
+        "separate": [cut(one) for one in verdict.separate],
+    }

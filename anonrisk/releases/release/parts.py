@@ -1,0 +1,272 @@
+"""The parts of a release, read and checked; what can be done with it is in `release.py`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.columns import nearest, skeleton
+from anonrisk.core.documents import Reader, canonical
+from anonrisk.errors import PolicyError
+from anonrisk.policy import Policy, document, fields
+from anonrisk.releases.links.link import Link
+from anonrisk.releases.release import waivers as waiving
+from anonrisk.releases.release.table_files import TableFiles
+from anonrisk.releases.release.waivers import Waiver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+VERSION = 1
+KEYS = (
+    *("version", "name", "audience", "separate", "policy", "tables", "links"),
+    *("approvals", "waivers"),
+)
+_READER = Reader("release", PolicyError, words=("on",))
+_SINGLE = ("name", "audience", "approvals")
+# How others call what a release has a key for.
+_ALSO_CALLED = {
+    **dict.fromkeys(("policies", "rules"), "policy"),
+    **dict.fromkeys(("files", "data"), "tables"),
+    **dict.fromkeys(("id", "title"), "name"),
+    **dict.fromkeys(("recipients", "recipient", "for"), "audience"),
+    **dict.fromkeys(("approval", "approvers", "four_eyes"), "approvals"),
+    **dict.fromkeys(("exceptions", "waiver"), "waivers"),
+    **dict.fromkeys(("joins", "link"), "links"),
+}
+
+
+def from_file(path: str | Path) -> dict[str, Any]:
+    """Read a document; paths in it begin at its folder. Gives the keywords of a `Release`."""
+    return from_plain(document.from_file(path, _READER), Path(path).parent)
+
+
+def from_plain(given: Any, folder: Path) -> dict[str, Any]:
+    """Check plain values, before any table is read."""
+    stated = fields.mapping(given, "the release", KEYS, _ALSO_CALLED)
+    if stated.get("version") is None:
+        raise PolicyError(f"the release needs version: {VERSION}")
+    if isinstance(stated["version"], bool) or stated["version"] != VERSION:
+        raise PolicyError(f"version is {VERSION}, the only one that this library reads")
+    for key in ("tables", "policy"):
+        if stated.get(key) is None:
+            raise PolicyError(f"the release has no {key}")
+    tables = tables_of(stated["tables"])
+    return {
+        "tables": {
+            name: TableFiles.of(one, f"tables.{name}", folder) for name, one in tables.items()
+        },
+        "policy": _policies_of(stated["policy"], tables, folder),
+        "links": _listed(stated, "links"),
+        "waivers": _listed(stated, "waivers"),
+        "separate": _separate(stated.get("separate")),
+        **{key: stated[key] for key in _SINGLE if stated.get(key) is not None},
+    }
+
+
+def table_paths(path: str | Path) -> list[str]:
+    """List the paths of every table of a document, for whoever must not write over them."""
+    tables = from_file(path)["tables"].values()
+    return [str(one.folder / named) for one in tables for named in one.paths]
+
+
+def policy_paths(path: str | Path) -> list[str]:
+    """List what a document names as policies: their paths, or the names of ready ones."""
+    stated = document.from_file(path, _READER)["policy"]
+    named = stated.values() if isinstance(stated, dict) else [stated]
+    return [str(Path(path).parent / one) for one in named]
+
+
+def read_links(given: Any) -> tuple[Link, ...]:
+    """Read links: which tables are joined, and along which column."""
+    found = []
+    for i, one in enumerate(given):
+        if isinstance(one, Link):
+            found.append(one)
+            continue
+        where = f"links[{i}]"
+        stated = fields.mapping(one, where, ("tables", "on"), {"by": "on", "key": "on"})
+        if stated.get("tables") is None:
+            raise PolicyError(f"{where} has no tables: name those that it joins")
+        tables = fields.listed(stated["tables"], f"{where}.tables")
+        found.append(Link(tables, stated.get("on")))
+    return tuple(found)
+
+
+def read_waivers(given: Any) -> tuple[Waiver, ...]:
+    """Read waivers, each complete."""
+    return tuple(Waiver.of(one, f"waivers[{i}]") for i, one in enumerate(given))
+
+
+def _listed(stated: Mapping[str, Any], key: str) -> list[Any]:
+    return [] if stated.get(key) is None else fields.listed(stated[key], key)
+
+
+def _separate(given: Any) -> list[Any]:
+    if given is None:
+        return []
+    return [given] if isinstance(given, str) else fields.listed(given, "separate")
+
+
+def tables_of(given: Any) -> dict[str, Any]:
+    """Read the tables by their names."""
+    if not isinstance(given, dict) or not given:
+        raise PolicyError("tables is a mapping of names to tables or files that is not empty")
+    for name in given:
+        if not isinstance(name, str):
+            raise PolicyError("tables: the name of a table is a text that is not empty")
+        fields.text(name, "tables: the name of a table")
+    return given
+
+
+def _policies_of(given: Any, tables: Mapping[str, Any], folder: Path) -> Policy | dict[str, Policy]:
+    """Read one policy for all tables, or one for each; a file, or the name of a ready one."""
+    if not isinstance(given, dict):
+        return _policy(given, "policy", folder)
+    refuse_others(given, tables)
+    return {name: _policy(one, f"policy.{name}", folder) for name, one in given.items()}
+
+
+def refuse_others(policies: Mapping[str, Any], tables: Mapping[str, Any]) -> None:
+    """Refuse policies of tables that there are not, and tables without one."""
+    for name in policies:
+        if name not in tables:
+            raise PolicyError(f"policy of {name!r}: there is no such table{nearest(name, tables)}")
+    for name in tables:
+        if name not in policies:
+            raise PolicyError(f"table {name!r} has no policy: name one for each table, or for all")
+
+
+def _policy(given: Any, where: str, folder: Path) -> Policy:
+    if not isinstance(given, str) or not given.strip():
+        raise PolicyError(f"{where} is the path of a policy, or the name of a ready one")
+    place = folder / given
+    return Policy.load(place if place.exists() else given)
+
+
+PUBLIC = "public"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class ReleaseParts:
+    """The tables, policies, links and people of a `Release`, which describes them."""
+
+    tables: Mapping[str, Any]
+    policies: Mapping[str, Policy]
+    links: tuple[Link, ...]
+    audience: str
+    separate: tuple[str, ...]
+    name: str | None
+    waivers: tuple[Waiver, ...]
+    approvals: int
+
+    def __init__(
+        self,
+        tables: Mapping[str, Any],
+        policy: Policy | Mapping[str, Policy],
+        *,
+        links: Sequence[Link | Mapping[str, Any]] = (),
+        audience: str = PUBLIC,
+        separate: str | Sequence[str] = (),
+        name: str | None = None,
+        waivers: Sequence[Waiver | Mapping[str, Any]] = (),
+        approvals: int = 0,
+    ) -> None:
+        """Check every part, before any table is read."""
+        named = tables_of(tables)
+        policies = _policies(policy, named)
+        alone = [separate] if isinstance(separate, str) else separate
+        parts = {
+            "tables": {key: _table(one, key) for key, one in named.items()},
+            "policies": policies,
+            "links": read_links(_several(links, "links")),
+            "audience": _text(audience, "audience"),
+            "separate": tuple(_text(one, "separate") for one in _several(alone, "separate")),
+            "name": None if name is None else _text(name, "name"),
+            "waivers": read_waivers(_several(waivers, "waivers")),
+            "approvals": fields.whole(approvals, "approvals", at_least=0),
+        }
+        for key, value in parts.items():
+            object.__setattr__(self, key, value)
+        if len({*self.separate}) < len(self.separate):
+            raise PolicyError("separate names an audience twice")
+        if skeleton(self.audience) in map(skeleton, self.separate):
+            raise PolicyError(f"audience {self.audience!r} cannot be separate from itself")
+        waiving.refuse_wrong(self.waivers, policies)
+        _check_links(self.links, policies)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: all that it says, without what its tables hold."""
+        return {
+            "version": VERSION,
+            "name": self.name,
+            "audience": self.audience,
+            "separate": list(self.separate),
+            "tables": {
+                name: one.to_dict() if isinstance(one, TableFiles) else None
+                for name, one in self.tables.items()
+            },
+            "policy": {name: policy.digest for name, policy in self.policies.items()},
+            "links": [one.to_dict() for one in self.links],
+            "approvals": self.approvals,
+            "waivers": [one.to_dict() for one in self.waivers],
+        }
+
+    def digest_of(self, contents: Mapping[str, Any]) -> str:
+        """Return the same for contents that were read already."""
+        text = canonical({**self.to_dict(), "contents": contents})
+        return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+
+    # ---- showing ----------------------------------------------------------------------------
+
+    @property
+    def called(self) -> str:
+        """What a sentence calls it."""
+        return "the release" if self.name is None else f"release {self.name!r}"
+
+
+def _policies(given: Any, tables: Mapping[str, Any]) -> dict[str, Policy]:
+    if isinstance(given, Policy):
+        return dict.fromkeys(tables, given)
+    if not isinstance(given, Mapping) or not all(isinstance(one, Policy) for one in given.values()):
+        raise PolicyError("policy= takes a Policy, or a mapping of tables to policies")
+    refuse_others(given, tables)
+    return {name: given[name] for name in tables}
+
+
+def _table(given: Any, name: str) -> Any:
+    """Keep a table as it is; what can only be files is read as such."""
+    if isinstance(given, (str, os.PathLike, list, tuple, dict)):
+        return TableFiles.of(given, f"tables.{name}", Path())
+    return given
+
+
+def _several(given: Any, where: str) -> Sequence[Any]:
+    """Read a list, which may be empty here: it is when nothing is said."""
+    return () if isinstance(given, (list, tuple)) and not given else fields.listed(given, where)
+
+
+def _text(given: Any, where: str) -> str:
+    return fields.said(given, where)
+
+
+def _check_links(links: Iterable[Link], policies: Mapping[str, Policy]) -> None:
+    """Refuse links between tables that there are not, and those that no budget judges."""
+    for link in links:
+        for name in link.tables:
+            if name not in policies:
+                raise PolicyError(
+                    f"a link names table {name!r}, which is not in the release"
+                    f"{nearest(name, policies)}"
+                )
+        stated = {b.name for t in link.tables for r in policies[t].rules for b in r.budgets}
+        if "linked" not in stated:
+            raise PolicyError(
+                f"tables {' and '.join(map(repr, link.tables))} are linked, and no policy says "
+                "which k their join must have: add the budget linked, as linked: {k: 5}"
+            )

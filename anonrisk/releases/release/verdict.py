@@ -1,0 +1,165 @@
+"""What a check of a release found: of each table, and of all together."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Self
+
+from anonrisk.core import render
+from anonrisk.core.documents import Reader
+from anonrisk.errors import ArgumentError, ReleaseBlocked
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding
+from anonrisk.policy.verdict import Verdict, tally
+from anonrisk.releases.release.answer import ReleaseAnswer
+from anonrisk.releases.release.approvals import Approval
+from anonrisk.releases.release.waivers import Waiver
+
+if TYPE_CHECKING:
+    from anonrisk.reporting import Report
+
+SCHEMA_VERSION = 1
+_READER = Reader("verdict of a release", ArgumentError)
+_WORDS = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "COULD NOT ASSESS"}
+# What is neither a finding nor a table: text, or a list of texts.
+_PLAIN = ("name", "audience", "digest", "head", "checked_at", "library_version")
+_LISTS = ("separate", "earlier", "joined")
+
+
+@dataclass(frozen=True, repr=False)
+class ReleaseVerdict(ReleaseAnswer):
+    """Whether tables may be published together, after all that was published before.
+
+    ``bool(verdict)`` is true if it passed and false otherwise, as of a `Verdict`.
+
+    Attributes
+    ----------
+    tables : mapping of name to Verdict
+        Of each table, what its policy asks: by itself, joined with others (``linked``), and after
+        earlier releases (``differencing``).
+    findings : tuple of Finding
+        What is about all tables together: approvals, files that changed.
+    name, audience : str or None
+        What the release is called, and for whom it is.
+    separate : tuple of str
+        Audiences that, somebody has said, share nothing with this one.
+    earlier : tuple of str
+        The earlier releases that it was compared with.
+    joined : tuple of str
+        Along each link, which tables were joined and how much of them matched, in words.
+    digest : str or None
+        `Release.digest`: what exactly was checked, and what approvals name.
+    head : str or None
+        The end of the ledger's chain when it was checked.
+    waivers : tuple of Waiver
+        All that the release has, whether they were needed or not.
+    approvals : tuple of Approval
+        Those that count.
+    approvals_asked : int
+        How many must be there before it is published.
+    checked_at : str
+        When, in UTC; two verdicts that differ in nothing else are equal.
+    library_version : str
+        The version of anonrisk.
+    """
+
+    def raise_for_status(self) -> None:
+        """Raise `ReleaseBlocked` unless the release passed."""
+        if not self.passed:
+            bad = self.failures
+            told = " ".join(render.shown(one.sentence) for one in bad[:5])
+            more = f" And {len(bad) - 5:,} more." if len(bad) > 5 else ""
+            why = told or "Nothing was checked."
+            message = f"{self.called} does not pass ({self.status}): {why}{more}"
+            raise ReleaseBlocked(message, self)
+
+    # ---- leaving and coming back ------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that serialise as JSON; the only cells are groups of `by`."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "library": "anonrisk",
+            "status": self.status,
+            **{key: getattr(self, key) for key in _PLAIN},
+            **{key: list(getattr(self, key)) for key in _LISTS},
+            "approvals_asked": self.approvals_asked,
+            "approvals": [one.to_dict() for one in self.approvals],
+            "waivers": [one.to_dict() for one in self.waivers],
+            "findings": [one.to_dict() for one in self.findings],
+            "tables": {name: verdict.to_dict() for name, verdict in self.tables.items()},
+        }
+
+    def to_json(self) -> str:
+        """Write it as JSON."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote; a verdict that contradicts itself is refused."""
+        try:
+            return cls._read(_READER.json(text))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            if isinstance(error, ArgumentError):
+                raise
+            raise ArgumentError("this is no verdict of a release that to_json wrote") from None
+
+    @classmethod
+    def _read(cls, stored: dict[str, Any]) -> Self:
+        if stored["schema_version"] != SCHEMA_VERSION:
+            raise ArgumentError("this verdict was written in another schema version")
+        datetime.fromisoformat(stored["checked_at"])
+        plain: dict[str, Any] = {key: stored[key] for key in _PLAIN}
+        plain |= {key: tuple(stored[key]) for key in _LISTS}
+        verdict = cls(
+            tables={
+                name: Verdict.from_json(json.dumps(one)) for name, one in stored["tables"].items()
+            },
+            findings=tuple(map(Finding.from_dict, stored["findings"])),
+            waivers=tuple(Waiver(**one) for one in stored["waivers"]),
+            approvals=tuple(map(Approval.of, stored["approvals"])),
+            approvals_asked=int(stored["approvals_asked"]),
+            **plain,
+        )
+        if stored["status"] != verdict.status:
+            raise ArgumentError("the status of this verdict is not that of its findings")
+        if any(not verdict._covers(one, name) for name, one in verdict.tables.items()):
+            raise ArgumentError("a finding is waived by a waiver that the release does not have")
+        return verdict
+
+    def _covers(self, verdict: Verdict, table: str) -> bool:
+        """Return whether every finding that is waived has its waiver."""
+        known = {(one.budget, one.sentence) for one in self.waivers if one.table == table}
+        return all(
+            any(found.budget == budget and found.sentence.endswith(said) for budget, said in known)
+            for found in verdict.waived
+        )
+
+    # ---- showing ----------------------------------------------------------------------------
+
+    def report(self, title: str | None = None) -> Report:
+        """Return it as a page for people who decide: `save("release.html")`, Markdown or JSON."""
+        from anonrisk.releases.release.page import report_of
+
+        return report_of(self, title)
+
+    def to_markdown(self) -> str:
+        """Write it as Markdown, for a ticket or a pull request."""
+        return self.report().to_markdown()
+
+    def _title(self) -> str:
+        tables = render.count_of(len(self.tables), "table")
+        word = ", ".join((_WORDS[self.status], *self.caveats))
+        return f"{word}: {self.called}, {tables}, {tally(self.every_finding)}"
+
+    def __repr__(self) -> str:
+        """Print as text: the answer, what is about all, then table by table."""
+        told = [f"- {render.shown(one.sentence)}" for one in self.findings if not one.passed]
+        head = render.fitted(render.shown(self._title()), *self.about, *told)
+        return "\n\n".join([head, *map(repr, self.tables.values())])
+
+    def _repr_html_(self) -> str:
+        told = [one.sentence for one in self.findings if not one.passed]
+        head = render.html_lines([self._title(), *self.about, *told])
+        return head + "".join(one._repr_html_() for one in self.tables.values())

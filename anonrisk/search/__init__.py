@@ -1,1 +1,0 @@
-"""Finding: which columns single people out; pure code on counts, no table in sight."""
