@@ -342,7 +342,7 @@ def index() -> str:
 
 
 def short(word: str) -> str:
-    """Say what a measure means, as a report or an assessment does; the pages of others do not."""
+    """Return what a measure means, as a report or an assessment does; other pages do not."""
     reported = [one for one in BEHIND if one.word == word]
     said = "; ".join(f"{one.number}: {one.meaning}" for one in reported)
     if len(reported) < 2:

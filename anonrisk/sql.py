@@ -80,7 +80,7 @@ def table(
     insensitive: Names = (),
     unit: Name | None = None,
 ) -> DatabaseTable:
-    """Say where a table is in a database, so that it can be measured there.
+    """Open a table in a database, so that it can be measured there.
 
     Its rows stay where they are: a question becomes SQL, and what comes back is histograms and
     worst scores. Nothing is written. What belongs together (one call, one check, one report) sees

@@ -40,7 +40,7 @@ def scan(
     memory: str = "2GB",
     spill: Spill = "encrypted",
 ) -> ScannedTable:
-    r"""Say which files hold a table, so that it can be measured without being read into memory.
+    r"""Open a table in files, so that it can be measured without being read into memory.
 
     An embedded DuckDB reads them, in this process: only these files, which must be on this machine.
     It installs no extension and reaches no network. Parquet is read where it lies, by every
@@ -141,7 +141,7 @@ def table(
     insensitive: Names = (),
     unit: Name | None = None,
 ) -> Any:
-    """Give any table its roles and `.anon`, also one that can carry neither.
+    """Return any table its roles and `.anon`, also one that can carry neither.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ def _kept(engine: Engine, recoded: Any, plan: Plan, n_unseen: int) -> tuple[Any,
 
 
 def _within(plan: Plan, n_records: int, below: int, n_unseen: int) -> None:
-    """Refuse to leave out more records than the plan may."""
+    """Reject to leave out more records than the plan may."""
     if below + n_unseen <= plan.may_leave_out(n_records):
         return
     small = f"{percent(below / n_records)} of the records would be in classes smaller than {plan.k}"
@@ -157,7 +157,7 @@ def _within(plan: Plan, n_records: int, below: int, n_unseen: int) -> None:
 
 
 def _check_about(plan: Plan, schema: Schema) -> None:
-    """Refuse a table that lacks what the plan counts, or whose rows are not what it counts."""
+    """Reject a table that lacks what the plan counts, or whose rows are not what it counts."""
     goals = [goal.column for rule in plan.class_rules for goal in rule.goals]
     require(goals, "the plan's sensitive column", schema.columns)
     if plan.unit is not None:

@@ -145,7 +145,7 @@ class ClassSizes(ClassCounts):
     def predict_population(
         self, population_size: int, *, model: Model = "auto"
     ) -> PopulationEstimate:
-        """Say what the population can be that this is a sample of; see `anonrisk`'s function."""
+        """Return what the population can be that this is a sample of; see `anonrisk`'s function."""
         from anonrisk.predict.population import Sample, estimate
 
         return estimate(Sample.of(self, population_size), model)

@@ -28,7 +28,7 @@ def loss_word(loss: Any) -> str:
 
 
 def refuse_weights(loss: str, weights: Mapping[Any, float] | None) -> None:
-    """Refuse weights of columns where a loss does not look at columns."""
+    """Reject weights of columns where a loss does not look at columns."""
     if weights is not None and loss not in _BY_COLUMN:
         raise ArgumentError(
             f"weights= has no use with loss={loss!r}, which looks at classes and not at columns; "

@@ -474,7 +474,7 @@ def _policy(qids: Any, policy: Any) -> StatesGoals | None:
 def _settled(
     method: PlanMethod, whole_only: Mapping[str, bool], *, by_region: bool, again: bool
 ) -> PlanMethod:
-    """Refuse what one method has no use for; what only one of them can do settles which."""
+    """Reject what one method has no use for; what only one of them can do settles which."""
     if again:
         return "full-domain"
     useless = [name for name, is_given in whole_only.items() if is_given]
@@ -513,7 +513,7 @@ def _check_size(n: int, k: int, population_size: int | None, who: str) -> None:
 
 
 def require_share(given: Any, what: str, *, exclusive: bool = False) -> None:
-    """Refuse what is no share."""
+    """Reject what is no share."""
     inside = _is_number(given) and (0 < given < 1 if exclusive else 0 <= given <= 1)
     if not inside:
         raise ArgumentError(

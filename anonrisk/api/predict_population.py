@@ -32,7 +32,7 @@ def predict_population(
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> PopulationEstimate:
-    r"""Say how many people are unique in the population that this table is a sample of.
+    r"""Estimate how many people are unique in the population that this table is a sample of.
 
     Parameters
     ----------

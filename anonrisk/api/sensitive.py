@@ -72,7 +72,7 @@ def diversity_score(kind: str, c: float | None) -> Score:
 
 
 def refuse_closeness(distance: str, order: Any, hierarchy: Any, needs: str) -> None:
-    """Refuse what describes a distance where none is asked for."""
+    """Reject what describes a distance where none is asked for."""
     one_of(distance, "distance", DISTANCES)
     given = {"distance": distance != "auto", "order": order is not None}
     given["hierarchy"] = hierarchy is not None

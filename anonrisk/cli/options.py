@@ -32,7 +32,7 @@ def of_columns(
     missing: str | None = "value",
     wildcard: bool = False,
 ) -> None:
-    """Say what the columns are."""
+    """Report what the columns are."""
     group = of_names(parser, first)
     if sensitive:
         group.add_argument("--sensitive", **_NAMES, help="columns that must not be learned")
@@ -50,7 +50,7 @@ def of_columns(
 
 
 def of_names(parser: argparse.ArgumentParser, first: str = "qids") -> argparse._ArgumentGroup:
-    """Say which columns it is about, and nothing else of them."""
+    """Return which columns it is about, and nothing else of them."""
     group = parser.add_argument_group(
         "columns",
         f"Names are separated by spaces; --{first}=--name for one that begins with a dash.",
@@ -60,7 +60,7 @@ def of_names(parser: argparse.ArgumentParser, first: str = "qids") -> argparse._
 
 
 def require_qids(frame: Any, qids: list[str] | None) -> None:
-    """Refuse a table of which neither the command line nor its file says the quasi-identifier."""
+    """Reject a table of which neither the command line nor its file says the quasi-identifier."""
     if qids or roles(frame).quasi:
         return
     columns = engine_for(frame).schema(frame).columns
@@ -73,7 +73,7 @@ def require_qids(frame: Any, qids: list[str] | None) -> None:
 
 
 def of_sample(parser: argparse.ArgumentParser) -> None:
-    """Say of which population the table is a sample."""
+    """Report of which population the table is a sample."""
     group = parser.add_argument_group(
         "sample", "Of a table that is a sample: what journalist and marketer reach outside it."
     )
@@ -95,7 +95,7 @@ def sample_of(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def of_hierarchies(group: argparse._ArgumentGroup) -> None:
-    """Say in which files hierarchies are."""
+    """Report in which files hierarchies are."""
     group.add_argument(
         "--hierarchies",
         nargs="+",
@@ -108,7 +108,7 @@ def of_hierarchies(group: argparse._ArgumentGroup) -> None:
 
 
 def of_bins(group: argparse._ArgumentGroup) -> None:
-    """Say how numbers are cut."""
+    """Report how numbers are cut."""
     group.add_argument(
         "--bins",
         choices=get_args(Cuts),
@@ -120,7 +120,7 @@ def of_bins(group: argparse._ArgumentGroup) -> None:
 def of_output(
     parser: argparse.ArgumentParser, *, to_file: bool = True, short: bool = False
 ) -> None:
-    """Say where the result goes; `short` adds -o where nothing else is written."""
+    """Report where the result goes; `short` adds -o where nothing else is written."""
     group = parser.add_argument_group("result")
     group.add_argument("--json", action="store_true", help="print JSON instead of text")
     if to_file:
@@ -134,7 +134,7 @@ def of_output(
 
 
 def of_key(parser: argparse.ArgumentParser, what: str, *, required: bool = False) -> None:
-    """Say where a secret key is: never on the command line, which others can see."""
+    """Report where a secret key is: never on the command line, which others can see."""
     from anonrisk.pseudonyms.keys import ENCODINGS
 
     group = parser.add_argument_group("key", f"Where {what} is.")

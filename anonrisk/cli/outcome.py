@@ -121,14 +121,14 @@ class Outcome:
 
     @classmethod
     def failed(cls, message: str) -> Outcome:
-        """Say that a gate failed where nothing was measured, and why."""
+        """Return that a gate failed where nothing was measured, and why."""
         said = cls.of(code=CODES[FAIL], status=FAIL, message=message)
         found = Finding("files", FAIL, "fail", message)
         return replace(said, text="", findings=(found,), message=message)
 
     @classmethod
     def refused(cls, status: str, message: str) -> Outcome:
-        """Say that there is no result, and why; for every reader there is."""
+        """Return that there is no result, and why; for every reader there is."""
         found = Finding("table", COULD_NOT_ASSESS, "fail", message)
         said = cls.of(status=status, message=message)
         shown = f"{status.replace('_', ' ')}: {message}"

@@ -22,7 +22,7 @@ _TABLES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"
 
 
 def refuse_overwriting(given: argparse.Namespace) -> None:
-    """Refuse to write over anything that is read or kept, or over what is written as well.
+    """Reject to write over anything that is read or kept, or over what is written as well.
 
     Results are written even where a command fails, so that this comes before everything.
     """
@@ -92,7 +92,7 @@ def _single(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 
 def outside_table(option: str, given: str, tables: Sequence[str], what: str = "the table") -> Path:
-    """Refuse a file that would be part of the table when that is read again."""
+    """Reject a file that would be part of the table when that is read again."""
     refuse_blank(tables)
     path = Path(given)
     if path.is_dir():

@@ -27,7 +27,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Refuse unknown options first: what argparse finds missing is mostly what was misspelt."""
+        """Reject unknown options first: what argparse finds missing is mostly what was misspelt."""
         known = self._option_string_actions
         for option in self._own_options(args or ()):
             # A value may follow one letter at once, as in -oFILE.
@@ -36,7 +36,7 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong with the arguments, in one line whatever is in them, and end."""
+        """Return what is wrong with the arguments, in one line whatever is in them, and end."""
         super().error(render.shown(message))
 
     def _own_options(self, args: Iterable[str]) -> Iterator[str]:

@@ -35,7 +35,7 @@ def read_plan(name: str, hierarchies: Mapping[Any, Any], *, edited: bool = False
 
 
 def require_hierarchies(plan: Plan) -> None:
-    """Refuse a plan whose hierarchies were not given again."""
+    """Reject a plan whose hierarchies were not given again."""
     bare = _having(plan, lambda step: isinstance(step, Level) and step.hierarchy is None)
     if bare:
         listed = " ".join(f"{shown(column)}=FILE" for column in bare)

@@ -201,7 +201,7 @@ def _told(table: str | None, finding: Finding) -> str:
 
 
 def _suppressed(finding: Finding) -> dict[str, Any]:
-    """Say in SARIF's own words that somebody answers for it; a code forge counts it as settled."""
+    """Return SARIF's own words for a waived finding; a code forge counts it as settled."""
     if finding.severity != WAIVED:
         return {}
     said = "; ".join(f"{key}: {finding.parameters[WAIVED][key]}" for key in WAIVER)

@@ -66,7 +66,7 @@ class Roles(render.PrintedTable, InDocuments):
         return {*self.quasi, *self.sensitive, *self.direct, *self.insensitive, *unit}
 
     def of(self, column: Name) -> str | None:
-        """Say the role of one column, in words; None if it has none."""
+        """Return the role of one column, in words; None if it has none."""
         words = [word for role, word in ROLE_NAMES.items() if column in getattr(self, role)]
         if column == self.unit:
             words.append("unit")
@@ -189,7 +189,7 @@ def new_since_declared(
     index: Sequence[Name | None],
     known: Container[Name] = (),
 ) -> str | None:
-    """Say what was not there at the declaration and may be a column that is gone, renamed.
+    """Return what was not there at the declaration and may be a column that is gone, renamed.
 
     `known` are columns that somebody has looked at since; None in an index are labels without a
     name, which may have been a column too.
@@ -213,7 +213,7 @@ def renamed_direct(
     index: Sequence[Name | None],
     known: Container[Name] = (),
 ) -> str | None:
-    """Say why a declared direct identifier that is gone may be there under another name."""
+    """Return why a declared direct identifier that is gone may be there under another name."""
     gone = [name for name in stored.direct if name not in columns and name not in index]
     new = new_since_declared(stored, columns, index, known)
     return f"declared direct identifier {gone[0]!r} is gone and {new}" if gone and new else None

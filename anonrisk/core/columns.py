@@ -132,7 +132,7 @@ def unmerged(name: object) -> object:
 
 
 def nearest(word: object, words: Iterable[object]) -> str:
-    """Say which known word comes closest, as the end of a sentence; nothing if none is close.
+    """Return which known word comes closest, as the end of a sentence; nothing if none is close.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def _hashable(given: Any) -> bool:
 def several_in_one(
     given: Any, columns: Collection[Name] = (), *, quoted: bool = True
 ) -> str | None:
-    """Say what is wrong with one text where a list may stand: a comma in it may mean several names.
+    """Return what is wrong with one text in place of a list: a comma may separate several names.
 
     Taken for one name, a direct identifier of that name is nowhere, and the gate passes. Inside a
     list it is a name.
@@ -232,7 +232,7 @@ def as_names(given: Any, role: str, columns: Collection[Name] = ()) -> Qid:
 
 
 def require(names: Iterable[Name], role: str, columns: Sequence[Name]) -> None:
-    """Refuse names that the table lacks, or has more than once."""
+    """Reject names that the table lacks, or has more than once."""
     for name in names:
         occurrences = columns.count(name)
         if not occurrences:
@@ -249,7 +249,7 @@ def require(names: Iterable[Name], role: str, columns: Sequence[Name]) -> None:
 
 
 def check_missing(missing: Any, *, wildcard: bool = False) -> None:
-    """Refuse a policy for missing values that does not exist, or that is not for this call."""
+    """Reject a policy for missing values that does not exist, or that is not for this call."""
     if missing == "wildcard" and not wildcard:
         raise no_wildcard()
     words = MISSING_OR_WILDCARD if wildcard else MISSING
@@ -260,7 +260,7 @@ def check_missing(missing: Any, *, wildcard: bool = False) -> None:
 
 
 def no_wildcard() -> ArgumentError:
-    """Say what is measured where a missing cell matches every value, and what to do here."""
+    """Return what is measured where a missing cell matches every value, and what to do here."""
     return ArgumentError(
         "missing='wildcard' lets classes overlap, which k, uniqueness, classes, sizes, summary, "
         "at_risk by k and the prosecutor's risk can take, and this cannot: use 'value' (missing is "

@@ -19,7 +19,7 @@ SECONDS_TO_WAIT = 60
 
 
 def check_installed(who: str) -> None:
-    """Say what to install where SQLAlchemy is missing."""
+    """Report what to install where SQLAlchemy is missing."""
     if find_spec("sqlalchemy") is None:
         raise StoreError(f"{who} needs SQLAlchemy: pip install 'anonrisk[store]'")
 
@@ -72,7 +72,7 @@ _POSTGRESQL = {
 
 
 def _told(error: Exception) -> str:
-    """Say what is wrong by the code of an error, which quotes nobody."""
+    """Return what is wrong by the code of an error, which quotes nobody."""
     cause = getattr(error, "orig", error)
     # The first byte of SQLite's code is the kind, the rest a detail.
     known = _SQLITE.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF)

@@ -124,14 +124,14 @@ class Reader:
         return yaml
 
     def digits(self, written: str) -> str:
-        """Refuse a number that is too long to be one."""
+        """Reject a number that is too long to be one."""
         if len(written) > _MOST_DIGITS:
             digits = count_of(len(written), "digit")
             raise self.error(f"a number of {digits} is longer than any that a {self.what} has")
         return written
 
     def too_large(self) -> AnonRiskError:
-        """Say that aliases stand for too much."""
+        """Return that aliases stand for too much."""
         return self.error(
             f"the {self.what} is too large with its aliases (*) written out: write what is meant"
         )
@@ -165,7 +165,7 @@ class Reader:
         raise self._too_deep()
 
     def check_depth(self, depth: int) -> None:
-        """Refuse what is nested too deeply."""
+        """Reject what is nested too deeply."""
         if depth > _DEEPEST:
             raise self._too_deep()
 

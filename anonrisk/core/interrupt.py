@@ -66,7 +66,7 @@ def interruptible() -> Iterator[Interruption]:
 
 
 def stopped_after(done: int, total: int, what: str) -> str:
-    """Say how far work came that was stopped.
+    """Return how far work came that was stopped.
 
     Examples
     --------

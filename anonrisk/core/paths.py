@@ -39,5 +39,5 @@ def is_there(path: Path) -> bool:
 
 
 def why_not(error: OSError | ValueError) -> str:
-    """Say what the system said; Python refuses some names before it asks."""
+    """Return what the system said; Python refuses some names before it asks."""
     return getattr(error, "strerror", None) or "this is no name of a file"

@@ -110,7 +110,7 @@ def _beside(ax: Axes) -> list[str]:
 
 
 def noted(ax: Axes, text: str) -> None:
-    """Say under the picture what it leaves out, or rests on."""
+    """Report under the picture what it leaves out, or rests on."""
     letters = int(_inches(ax, _beside(ax)) * 72 / (10 * _LETTER))
     ax.set_xlabel(f"{ax.get_xlabel()}\n{folded(render.shown(text), letters, 3)}".strip())
 
@@ -292,7 +292,7 @@ def _in_words(number: float) -> str:
 
 
 def left_out(n: int, what: str) -> str:
-    """Say how many rows a picture leaves out, if any.
+    """Return how many rows a picture leaves out, if any.
 
     Examples
     --------

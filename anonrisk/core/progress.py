@@ -59,7 +59,7 @@ _current: ContextVar[_Followed | None] = ContextVar("anonrisk_progress", default
 
 
 def tell(doing: str, done: int = 0, total: int = 0) -> None:
-    """Say what is being done, and how much of it is done; costs nothing where nobody looks.
+    """Report what is being done, and how much of it is done; costs nothing where nobody looks.
 
     Parameters
     ----------

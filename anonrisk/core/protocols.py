@@ -26,4 +26,4 @@ class StatesGoals(Protocol):
     """A policy, as `anonrisk.plan` knows it."""
 
     def plan_goals(self, frame: Any) -> Any:
-        """Say what a plan for a table must keep to."""
+        """Return what a plan for a table must keep to."""

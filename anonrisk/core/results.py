@@ -169,7 +169,7 @@ class _Annotated(float):
         return _restored, (type(self), float(self), vars(self))
 
     def __str__(self) -> str:
-        """Say as much as `repr`."""
+        """Return as much as `repr`."""
         return repr(self)
 
 

@@ -55,7 +55,7 @@ def engine_for(frame: Any) -> Engine:
 
 
 def refuse_path(frame: Any) -> None:
-    """Refuse the path of a file in place of a table: nothing was read, and nothing can be said."""
+    """Reject the path of a file in place of a table: nothing was read, and nothing can be said."""
     if isinstance(frame, (str, bytes, os.PathLike)):
         raise ArgumentError(
             f"a table is needed, not where it is (a {type(frame).__name__}): read it, as with "
@@ -72,7 +72,7 @@ def _scan_engine(frame: Any) -> Any:
 
 
 def _unsupported(frame: Any) -> UnsupportedFrameError:
-    """Say what is taken, and what this one becomes a table with."""
+    """Return what is taken, and what this one becomes a table with."""
     kind = f"{type(frame).__module__.partition('.')[0]}.{type(frame).__qualname__}"
     hint = ""
     if isinstance(frame, loaded("pandas", "Series")) or kind == "polars.Series":
@@ -87,7 +87,7 @@ def _unsupported(frame: Any) -> UnsupportedFrameError:
 
 
 def _is_arrow_table(frame: Any) -> bool:
-    """Tell tables from streams that are gone once they are read, which have no length."""
+    """Return tables from streams that are gone once they are read, which have no length."""
     kind = type(frame)
     if kind is HeldTable:
         return True

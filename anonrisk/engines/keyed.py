@@ -97,7 +97,7 @@ class _SeenRows:
         return batch, cells
 
     def refuse(self) -> None:
-        """Refuse what the question refuses, once all rows were seen."""
+        """Reject what the question refuses, once all rows were seen."""
         unit = self.question.unit
         if unit is not None and (n_missing := self.gaps.pop(unit)):
             raise refusals.missing_unit(unit, n_missing)

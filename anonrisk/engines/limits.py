@@ -24,7 +24,7 @@ MAX_KEYED = 4_000_000
 
 
 def check_noise(name: Name, law: str, scale: float) -> None:
-    """Refuse noise that rounding to whole numbers or days would take away again."""
+    """Reject noise that rounding to whole numbers or days would take away again."""
     half = 0.5 / scale
     shares = {"laplace": 1 - math.exp(-half), "uniform": min(half, 1.0)}
     unmoved = shares.get(law, math.erf(half / math.sqrt(2)))
@@ -36,7 +36,7 @@ def check_noise(name: Name, law: str, scale: float) -> None:
 
 
 def check_keyed(n_entries: int) -> None:
-    """Refuse more entries of a state than this process should hold at once."""
+    """Reject more entries of a state than this process should hold at once."""
     if n_entries > MAX_KEYED:
         raise TooManyClassesError(
             f"a state of this table has more than {MAX_KEYED:,} classes, persons or values, which "
@@ -46,7 +46,7 @@ def check_keyed(n_entries: int) -> None:
 
 
 def check_finite(values: NDArray[Any], counts: NDArray[np.int64], name: Name) -> None:
-    """Refuse infinite numbers, and numbers too far apart to have a distance."""
+    """Reject infinite numbers, and numbers too far apart to have a distance."""
     if values.dtype.kind != "f":
         return
     refuse_infinite(int(counts[np.isinf(values)].sum()), name)
@@ -58,7 +58,7 @@ def check_finite(values: NDArray[Any], counts: NDArray[np.int64], name: Name) ->
 
 
 def refuse_infinite(n_infinite: int, name: Name) -> None:
-    """Refuse a column with infinite numbers, and say how many."""
+    """Reject a column with infinite numbers, and say how many."""
     if n_infinite:
         raise UnsupportedColumnError(
             f"column {name!r} is infinite in {count_of(n_infinite, 'row')}: infinite numbers have "

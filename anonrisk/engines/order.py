@@ -34,7 +34,7 @@ _LARGEST = sys.float_info.max
 
 
 def check_kinds(column: Name, order: Iterable[Any], held: str | None) -> None:
-    """Refuse an order of other things than the column holds, before any value is looked up.
+    """Reject an order of other things than the column holds, before any value is looked up.
 
     Python holds True, 1 and 1.0 equal and Spark casts what it compares, so that each engine would
     find values in such an order, but not the same ones.

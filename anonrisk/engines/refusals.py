@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def check_kind(kind: str | None, recoding: Recoding, name: Name) -> None:
-    """Refuse a recoding that is for other values than the column has."""
+    """Reject a recoding that is for other values than the column has."""
     if kind is not None and recoding.takes is not None and kind not in recoding.takes:
         raise UnsupportedColumnError(
             f"column {name!r} holds values of kind {kind}; "
@@ -48,7 +48,7 @@ def check_kind(kind: str | None, recoding: Recoding, name: Name) -> None:
 
 
 def check_unseen(found: UnseenCounts) -> None:
-    """Refuse records with values that a hierarchy, or a plan, does not know."""
+    """Reject records with values that a hierarchy, or a plan, does not know."""
     if not found.n_unseen:
         return
     records = count_of(found.n_unseen, "record")
@@ -63,20 +63,20 @@ def check_unseen(found: UnseenCounts) -> None:
 
 
 def check_k(k: int, n_records: int) -> None:
-    """Refuse a k that no class can have."""
+    """Reject a k that no class can have."""
     if k > n_records:
         raise ArgumentError(f"k={k} is larger than the table, which has {n_records:,} records")
 
 
 def not_noisy(name: Name, kind: str) -> UnsupportedColumnError:
-    """Say that noise is for numbers."""
+    """Return that noise is for numbers."""
     return UnsupportedColumnError(
         f"column {name!r} holds values of kind {kind}; noise is for numbers and dates"
     )
 
 
 def not_markable(name: Name) -> ArgumentError:
-    """Say that a text cannot stand among numbers with a fraction."""
+    """Return that a text cannot stand among numbers with a fraction."""
     return ArgumentError(
         f"column {name!r} holds numbers with a fraction, which have no one way to be written "
         "beside a text: give suppressed=None (missing) or a number"
@@ -84,7 +84,7 @@ def not_markable(name: Name) -> ArgumentError:
 
 
 def missing_unit(unit: Name, n_missing: int) -> MissingUnitError:
-    """Say how many rows belong to nobody."""
+    """Return how many rows belong to nobody."""
     rows = count_of(n_missing, "row")
     return MissingUnitError(
         f"unit {unit!r} is missing in {rows}; every row must belong to a person"
@@ -92,7 +92,7 @@ def missing_unit(unit: Name, n_missing: int) -> MissingUnitError:
 
 
 def missing_values(n_missing: Mapping[Name, int]) -> MissingValuesError:
-    """Say which quasi-identifiers miss how many values."""
+    """Return which quasi-identifiers miss how many values."""
     counts = ", ".join(f"{name!r} in {count_of(n, 'row')}" for name, n in n_missing.items() if n)
     return MissingValuesError(
         f"quasi-identifiers are missing ({counts}) and missing='error' refuses them"
@@ -100,7 +100,7 @@ def missing_values(n_missing: Mapping[Name, int]) -> MissingValuesError:
 
 
 def missing_sensitive(column: Name, n_missing: int) -> MissingSensitiveError:
-    """Say how often a sensitive value is missing."""
+    """Return how often a sensitive value is missing."""
     rows = count_of(n_missing, "row")
     return MissingSensitiveError(
         f"sensitive column {column!r} is missing in {rows} and missing_sensitive='error' refuses",
@@ -109,7 +109,7 @@ def missing_sensitive(column: Name, n_missing: int) -> MissingSensitiveError:
 
 
 def check_population(n_lost: int, n_short: int) -> None:
-    """Refuse a population that cannot be what the release was drawn from."""
+    """Reject a population that cannot be what the release was drawn from."""
     if n_lost or n_short:
         raise PopulationError(
             f"{count_of(n_lost + n_short, 'record')} of the release "
@@ -119,7 +119,7 @@ def check_population(n_lost: int, n_short: int) -> None:
 
 
 def check_weights(weight: Name, n_missing: int, n_small: int) -> None:
-    """Refuse sampling weights that are missing or below 1."""
+    """Reject sampling weights that are missing or below 1."""
     if n_missing or n_small:
         raise WeightError(
             f"weight {weight!r} is missing or infinite in {count_of(n_missing, 'row')} "
@@ -128,25 +128,25 @@ def check_weights(weight: Name, n_missing: int, n_small: int) -> None:
 
 
 def missing_household(household: Name, n_missing: int) -> MissingUnitError:
-    """Say how many rows belong to no household."""
+    """Return how many rows belong to no household."""
     rows = count_of(n_missing, "row")
     return MissingUnitError(f"household {household!r} is missing in {rows}")
 
 
 def not_a_number(weight: Name) -> WeightError:
-    """Say that weights must be numbers."""
+    """Return that weights must be numbers."""
     return WeightError(f"weight {weight!r} is not a column of numbers")
 
 
 def not_numbers(column: Name) -> UnsupportedColumnError:
-    """Say that only numbers lie in intervals of a width."""
+    """Return that only numbers lie in intervals of a width."""
     return UnsupportedColumnError(
         f"column {column!r} does not hold numbers; only those have a width"
     )
 
 
 def no_hierarchy(column: Name) -> ArgumentError:
-    """Say that numbers with a fraction have no place in a hierarchy."""
+    """Return that numbers with a fraction have no place in a hierarchy."""
     return ArgumentError(
         f"sensitive column {column!r} holds numbers with a fraction, which can be written in more "
         "than one way; a hierarchy is over text, whole numbers, dates or booleans"
@@ -154,7 +154,7 @@ def no_hierarchy(column: Name) -> ArgumentError:
 
 
 def not_ordered(column: Name) -> ArgumentError:
-    """Say what it takes to order values that have no order of their own."""
+    """Return what it takes to order values that have no order of their own."""
     return ArgumentError(
         f"the values of sensitive column {column!r} have no order of their own; "
         "give order=[…], from the smallest to the largest"
@@ -162,14 +162,14 @@ def not_ordered(column: Name) -> ArgumentError:
 
 
 def unknown_values(column: Name, n_values: int, where: str) -> AnonRiskError:
-    """Say how many values an order or a hierarchy misses, not which."""
+    """Return how many values an order or a hierarchy misses, not which."""
     values = count_of(n_values, "value")
     kind = HierarchyError if where == "hierarchy" else ArgumentError
     return kind(f"the {where} misses {values} of sensitive column {column!r}")
 
 
 def check_ordered(column: Name, n_values: int) -> None:
-    """Refuse more values than an ordered distance takes."""
+    """Reject more values than an ordered distance takes."""
     if n_values > bounds.MAX_ORDERED:
         raise TooManyValuesError(
             f"sensitive column {column!r} has more than {bounds.MAX_ORDERED:,} different values; "
@@ -178,7 +178,7 @@ def check_ordered(column: Name, n_values: int) -> None:
 
 
 def check_groups(by: Name, n_groups: int) -> None:
-    """Refuse more groups than a summary can hold."""
+    """Reject more groups than a summary can hold."""
     if n_groups > bounds.MAX_GROUPS:
         raise TooManyGroupsError(
             f"{by!r} has more than {bounds.MAX_GROUPS:,} different values, the most that `by` takes"
@@ -186,7 +186,7 @@ def check_groups(by: Name, n_groups: int) -> None:
 
 
 def too_many_classes(limit: int, where: str = "to the driver") -> TooManyClassesError:
-    """Say that the classes are more than may leave an engine."""
+    """Return that the classes are more than may leave an engine."""
     return TooManyClassesError(
         f"the columns have more than {limit:,} different combinations, too many to bring {where}; "
         "recode the column with most values first, or leave it out"
@@ -194,7 +194,7 @@ def too_many_classes(limit: int, where: str = "to the driver") -> TooManyClasses
 
 
 def check_combinations(n_combinations: float, most: int) -> None:
-    """Refuse to join tables whose persons have more combinations of classes than are counted."""
+    """Reject to join tables whose persons have more combinations of classes than are counted."""
     if n_combinations > most:
         raise TooManyClassesError(
             f"the persons of the joined tables have {n_combinations:,.0f} combinations of classes, "
@@ -204,7 +204,7 @@ def check_combinations(n_combinations: float, most: int) -> None:
 
 
 def check_one_type(columns: Sequence[tuple[Name | None, str]]) -> None:
-    """Refuse columns whose cells cannot be the same; one that is all missing fits any."""
+    """Reject columns whose cells cannot be the same; one that is all missing fits any."""
     kinds = {kind for _, kind in columns} - {"missing"}
     if len(kinds) > 1 or "other" in kinds:
         said = ", ".join(f"{name!r} is {kind}" for name, kind in columns)
@@ -215,7 +215,7 @@ def check_one_type(columns: Sequence[tuple[Name | None, str]]) -> None:
 
 
 def check_shared(keys: Sequence[Name | None], n_shared: Sequence[int]) -> None:
-    """Refuse a table whose persons are in no other table of the link: nothing was joined then."""
+    """Reject a table whose persons are in no other table of the link: nothing was joined then."""
     for number, (key, n_persons) in enumerate(zip(keys, n_shared, strict=True), start=1):
         if not n_persons:
             raise EmptyTableError(
@@ -226,7 +226,7 @@ def check_shared(keys: Sequence[Name | None], n_shared: Sequence[int]) -> None:
 
 
 def check_patterns(n_patterns: int) -> None:
-    """Refuse more ways to miss columns than can be compared with each other."""
+    """Reject more ways to miss columns than can be compared with each other."""
     if n_patterns > bounds.MAX_PATTERNS:
         raise TooManyPatternsError(
             "the records miss the quasi-identifiers in more than "
@@ -236,7 +236,7 @@ def check_patterns(n_patterns: int) -> None:
 
 
 def check_sizes(n_sizes: int) -> None:
-    """Refuse more sizes of overlapping classes than may leave an engine."""
+    """Reject more sizes of overlapping classes than may leave an engine."""
     if n_sizes > bounds.MAX_SIZES:
         raise TooManyProfilesError(
             f"with missing='wildcard' the classes have more than {bounds.MAX_SIZES:,} different "
@@ -255,5 +255,5 @@ def in_order(groups: Iterable[Group]) -> list[Group]:
 
 
 def unknown(asked: Asks[Any]) -> NotImplementedError:
-    """Say that a verb of an engine does not know what it is asked."""
+    """Return that a verb of an engine does not know what it is asked."""
     return NotImplementedError(f"this engine is not asked for {type(asked).__name__} here")

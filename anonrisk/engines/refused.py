@@ -108,6 +108,6 @@ def refused(sentence: str) -> UnsupportedFrameError:
 
 
 def refuse_word(word: str) -> None:
-    """Refuse a word that no database is asked for, before any statement is sent."""
+    """Reject a word that no database is asked for, before any statement is sent."""
     if word in _WORDS:
         raise refused(next(each.sentence for each in REFUSED if each.asked == word))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def not_a_time(name: Name, kind: str) -> UnsupportedColumnError:
-    """Say what a time may be."""
+    """Return what a time may be."""
     text = kind in ("string", "large_string", "str", "text", "object", "varchar", "char")
     hint = "; read the text as dates first" if text else ""
     return UnsupportedColumnError(
@@ -22,21 +22,21 @@ def not_a_time(name: Name, kind: str) -> UnsupportedColumnError:
 
 
 def too_far_away(name: Name) -> UnsupportedColumnError:
-    """Say that 64 bits of microseconds end."""
+    """Return that 64 bits of microseconds end."""
     return UnsupportedColumnError(
         f"time {name!r} holds instants that are too far from 1970 to be counted in microseconds"
     )
 
 
 def not_on_the_calendar(name: Name) -> UnsupportedColumnError:
-    """Say that numbers have no days."""
+    """Return that numbers have no days."""
     return UnsupportedColumnError(
         f"time {name!r} holds numbers, which have no days or hours; convert it to timestamps"
     )
 
 
 def check_moment(name: Name, *, at_on_calendar: bool, on_calendar: bool) -> None:
-    """Refuse to compare a date with numbers, or a number with dates."""
+    """Reject to compare a date with numbers, or a number with dates."""
     if at_on_calendar != on_calendar:
         given, needed = ("a date", "a whole number") if at_on_calendar else ("a number", "a date")
         holds = "dates or timestamps" if on_calendar else "numbers"
@@ -44,12 +44,12 @@ def check_moment(name: Name, *, at_on_calendar: bool, on_calendar: bool) -> None
 
 
 def missing_time(name: Name | None, n_missing: int) -> MissingTimeError:
-    """Say how many records have no place in the order."""
+    """Return how many records have no place in the order."""
     return MissingTimeError(f"time {name!r} is missing in {count_of(n_missing, 'record')}")
 
 
 def tied_times(name: Name | None, n_tied: int) -> NoOrderError:
-    """Say how many records have no order among themselves."""
+    """Return how many records have no order among themselves."""
     return NoOrderError(
         f"{count_of(n_tied, 'record')} of a user and of different items have the same time "
         f"{name!r}, so that nobody knows which came first; give a finer time, or ask without order"

@@ -93,7 +93,7 @@ class Rendered:
     @classmethod
     @abstractmethod
     def says(cls, asked: Mapping[str, Any]) -> str:
-        """Say what is expected, with `$name` where the value of a field stands."""
+        """Return what is expected, with `$name` where the value of a field stands."""
 
     @classmethod
     def template(cls, asked: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
@@ -267,7 +267,7 @@ class GateExpectation(Rendered, BatchExpectation):
 
     @abstractmethod
     def question(self) -> dict[str, Any]:
-        """Say what the metric is asked."""
+        """Return what the metric is asked."""
 
     @abstractmethod
     def judged(self, found: MetricAnswer) -> Judged:
@@ -275,7 +275,7 @@ class GateExpectation(Rendered, BatchExpectation):
 
     @property
     def finding_severity(self) -> str:
-        """Say what a broken limit means: only what is critical blocks by itself."""
+        """Return what a broken limit means: only what is critical blocks by itself."""
         level = getattr(self.severity, "value", self.severity)
         return "fail" if level == "critical" else "warn"
 
@@ -382,7 +382,7 @@ class PrivacyExpectation(GateExpectation):
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:
-        """Say what is expected."""
+        """Return what is expected."""
         return cls.source.says(asked)
 
     @classmethod

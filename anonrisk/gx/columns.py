@@ -157,7 +157,7 @@ class ExpectColumnsToBePublishable(GateExpectation):
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:
-        """Say what is expected."""
+        """Return what is expected."""
         loose = {
             "quasi": " Columns without a role count as quasi-identifiers.",
             "ignore": " Columns without a role are not looked at.",

@@ -27,7 +27,7 @@ def is_parameter(value: Any) -> bool:
 
 
 def parameter(value: Any, field: str) -> Any:
-    """Refuse a dict that is no suite parameter; anything else stays as it is."""
+    """Reject a dict that is no suite parameter; anything else stays as it is."""
     if is_parameter(value):
         name = value.get(_PARAMETER)
         if set(value) != {_PARAMETER} or not isinstance(name, str) or not name.strip():

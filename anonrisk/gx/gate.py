@@ -104,7 +104,7 @@ class AnonriskGateAction(ValidationAction):
 
 
 def check_required(required: Any) -> None:
-    """Refuse a requirement that nothing, or nothing of anonrisk, would satisfy."""
+    """Reject a requirement that nothing, or nothing of anonrisk, would satisfy."""
     if not isinstance(required, Mapping) or not required:
         raise ValueError("a gate that requires no expectation would pass an empty suite")
     for suite, counts in required.items():
@@ -119,7 +119,7 @@ def check_required(required: Any) -> None:
 
 
 def check_known(counts: Iterable[str]) -> None:
-    """Refuse a required type that is not registered: it could never be evaluated."""
+    """Reject a required type that is not registered: it could never be evaluated."""
     from great_expectations.exceptions.exceptions import ExpectationNotFoundError
 
     for name in counts:
@@ -143,7 +143,7 @@ def suites_in_order(
     *,
     unlisted: str | None,
 ) -> Iterator[str]:
-    """Say what is wrong with the suites themselves: weakened, of another policy, or blind."""
+    """Return what is wrong with the suites themselves: weakened, of another policy, or blind."""
     for suite in suites:
         try:
             policy = policy_of(suite)
@@ -166,7 +166,7 @@ def suites_in_order(
 
 
 def _blind(suite: ExpectationSuite, unlisted: str | None) -> Iterator[str]:
-    """Say where nobody looks at the columns that a suite made by hand does not name."""
+    """Return where nobody looks at the columns that a suite made by hand does not name."""
     about = [one for one in suite.expectations if isinstance(one, ExpectColumnsToBePublishable)]
     if not about and unlisted != "ignore":
         yield (
@@ -184,7 +184,7 @@ def _blind(suite: ExpectationSuite, unlisted: str | None) -> Iterator[str]:
 
 
 def several_batches(definitions: Iterable[Any], results: Iterable[Any]) -> Iterator[str]:
-    """Say where Great Expectations has validated the last of several batches alone."""
+    """Return where Great Expectations has validated the last of several batches alone."""
     asked = [(result.meta or {}).get("batch_parameters") for result in results]
     for one in definitions:
         yield from of_batches(one.data, asked[0] if asked else None)
@@ -295,7 +295,7 @@ def _not_passed(run: Any, block_on: str) -> Iterator[str]:
 
 
 def suites_of(checkpoint: Any) -> dict[str, dict[str, int]]:
-    """Say what a checkpoint's suites hold, for want of a stated requirement."""
+    """Return what a checkpoint's suites hold, for want of a stated requirement."""
     suites = {one.suite.name: one.suite for one in checkpoint.validation_definitions}
     found = {
         name: dict(Counter(one.expectation_type for one in suite.expectations))
@@ -310,7 +310,7 @@ def suites_of(checkpoint: Any) -> dict[str, dict[str, int]]:
 
 
 def check_level(block_on: str) -> None:
-    """Refuse a severity that does not exist."""
+    """Reject a severity that does not exist."""
     from anonrisk.core.arguments import one_of
 
     one_of(block_on, "block_on", LEVELS)

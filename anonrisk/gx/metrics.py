@@ -94,7 +94,7 @@ def counts_of(table: Any, asked: dict[str, Any]) -> MetricAnswer:
 
 
 def columns_of(table: Any, asked: dict[str, Any]) -> MetricAnswer:
-    """Say what a batch publishes, and look at what its columns hold."""
+    """Return what a batch publishes, and look at what its columns hold."""
     published = published_by(table)
     if not published.names:
         raise NoColumnsError("the batch has no column")

@@ -70,5 +70,5 @@ class Judged:
 
 
 def could_not_assess(message: str) -> Judged:
-    """Say why there is no answer."""
+    """Return why there is no answer."""
     return Judged([unknown("table", message)])

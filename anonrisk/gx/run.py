@@ -107,7 +107,7 @@ def _expectation(stored: dict[str, Any], i: int) -> Any:
 
 
 def _said(error: Any) -> str:
-    """Say what is wrong with a field; pydantic's own words hold no value."""
+    """Return what is wrong with a field; pydantic's own words hold no value."""
     where = ".".join(str(part) for part in error["loc"] if part != "__root__")
     return shown(f"{where}: {error['msg']}" if where else error["msg"])
 

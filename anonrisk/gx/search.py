@@ -90,7 +90,7 @@ class ExpectColumnsNotToBeQuasiIdentifiers(GateExpectation):
         return parameter(given, field.name)
 
     def question(self) -> dict[str, Any]:
-        """Say what the metric is asked; the order of declared columns makes no difference."""
+        """Return what the metric is asked; the order of declared columns makes no difference."""
         return {
             "columns": filled(self.columns),
             "declared": sorted(filled(self.declared) or ()),
@@ -149,7 +149,7 @@ class ExpectColumnsNotToBeQuasiIdentifiers(GateExpectation):
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:
-        """Say what is expected."""
+        """Return what is expected."""
         among = " of $columns" if asked.get("columns") else ""
         beside = " that are not declared ($declared)" if asked.get("declared") else ""
         return (

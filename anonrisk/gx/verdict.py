@@ -357,7 +357,7 @@ def together(
 
 
 def fail_on(block_on: str) -> str:
-    """Say which severity of a finding decides, where a gate blocks on a level."""
+    """Return which severity of a finding decides, where a gate blocks on a level."""
     return "fail" if block_on == "critical" else "warn"
 
 

@@ -23,7 +23,7 @@ _NEAR_SHANNON = 0.01
 
 
 def check_order(order: object, quantile: object) -> None:
-    """Refuse an order or quantile that no entropy has."""
+    """Reject an order or quantile that no entropy has."""
     if isinstance(order, bool) or not isinstance(order, Real) or not float(order) >= 0:
         raise ArgumentError("the order of an entropy is a number from 0 to infinity")
     if quantile is None:

@@ -22,7 +22,7 @@ WEAK = ("telephone number", "national id")
 
 
 def reason(shape: Shape, n_different: int) -> str | None:
-    """Say why a column looks like a direct identifier; None if it does not.
+    """Return why a column looks like a direct identifier; None if it does not.
 
     Parameters
     ----------

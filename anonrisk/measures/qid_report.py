@@ -368,7 +368,7 @@ class QidReport(Document, render.PrintedTable):
         return notes
 
     def _about_the_domain(self) -> str:
-        """Say what the share by domain is, and how many values it takes to exceed alpha."""
+        """Return what the share by domain is, and how many values it takes to exceed alpha."""
         needed = f"more than {self.least_domain:,.0f} values"
         if self.population_least_domain is not None:
             needed += f", in the population more than {self.population_least_domain:,.0f}"

@@ -42,7 +42,7 @@ class SensitiveGoal:
     order: tuple[Any, ...] | None = None
 
     def __str__(self) -> str:
-        """Say what is asked for."""
+        """Return what is asked for."""
         sign = "at least" if FORMULAS[self.score].least else "at most"
         name = f"{self.score} {FORMULAS[self.score].measure.rpartition('_')[2]}"
         constant = "" if self.c is None else f" (c = {self.c:g})"

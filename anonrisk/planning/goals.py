@@ -114,7 +114,7 @@ class PlanRequest:
         return ClassRule(self.qid, max(strict.k, 2), goals)
 
     def told(self) -> str:
-        """Say what is asked of the table, for whoever is told that it cannot be had."""
+        """Return what is asked of the table, for whoever is told that it cannot be had."""
         about = [str(goal) for rule in self.rules for goal in rule.goals]
         wholes = [
             f"{goal.budget} at most {goal.limit:g}"
@@ -124,7 +124,7 @@ class PlanRequest:
         return ", ".join((f"k={self.k}", *dict.fromkeys((*about, *wholes))))
 
     def check_values(self, tally: Tally) -> None:
-        """Refuse what no recoding helps against: missing cells, values without an order."""
+        """Reject what no recoding helps against: missing cells, values without an order."""
         if self.unit is not None:
             n_missing = int(tally.margin(self.unit)[-1])
             if n_missing:
@@ -192,7 +192,7 @@ def outcome(
 def budgets(
     request: PlanRequest, required: Requirements, coded: Coded, rows: Booleans
 ) -> tuple[PlannedBudget, ...]:
-    """Tell of every budget whether the table that is left keeps to it."""
+    """Return of every budget whether the table that is left keeps to it."""
     if not request.of_policy:
         return ()
     return tuple(_budget(goal, required, coded, rows) for goal in request.goals)

@@ -234,7 +234,7 @@ class Plan(Document):
         return f"plan-{self.digest[:12]}.json"
 
     def diff(self, other: Plan) -> PlanDiff:
-        """Say what another plan does otherwise.
+        """Return what another plan does otherwise.
 
         Parameters
         ----------
@@ -367,7 +367,7 @@ def _read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> 
 
 
 def _refuse_name(name: Any) -> None:
-    """Refuse the name of a column that JSON and YAML have not."""
+    """Reject the name of a column that JSON and YAML have not."""
     if isinstance(name, tuple):
         for part in name:
             _refuse_name(part)
@@ -411,7 +411,7 @@ _NOT_COVERED = (
 
 
 def _guarantees(plan: Plan) -> list[str]:
-    """Say what holds, which budgets are met, missed or not planned for, and what is not covered."""
+    """Return what holds, which budgets are met, missed or not planned for, what is not covered."""
     if plan.after is None or plan.after.average_risk is None:
         return []
     return [f"holds: {'; '.join(_holds(plan))}", *_budgets(plan.budgets), _NOT_COVERED]
@@ -483,7 +483,7 @@ def _meanings(plan: Plan) -> list[str]:
 
 
 def _broken(plan: Plan) -> str:
-    """Say which classes are not published."""
+    """Return which classes are not published."""
     if plan.goals or plan.rules:
         return "classes breaking a goal"
     return f"classes below {plan.k}{'' if plan.unit is None else ' persons'}"
@@ -598,7 +598,7 @@ def _title(plan: Plan) -> str:
 
 
 def _columns_table(plan: Plan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Say of each column from what to what, how many values, what is lost and who is helped."""
+    """Return of each column from what to what, how many values, what is lost and who is helped."""
     names = []
     for i, (name, recoding) in enumerate(plan.recodings.items()):
         becomes = str(recoding)
@@ -724,7 +724,7 @@ def _columns(first: Plan, second: Plan) -> list[PlanChange]:
 
 
 def _how(was: Recoding | None, becomes: Recoding | None) -> str:
-    """Say how a column changes; nothing where it does not."""
+    """Return how a column changes; nothing where it does not."""
     if was is None or becomes is None:
         return "new" if was is None else "dropped"
     if was == becomes:
@@ -762,7 +762,7 @@ def _terms(first: Plan, second: Plan) -> list[PlanChange]:
 
 
 def _told(plan: Plan) -> dict[str, str]:
-    """Say the terms of a plan that are not numbers."""
+    """Return the terms of a plan that are not numbers."""
     return {
         "goals": ", ".join(map(str, plan.goals)),
         "rules": "; ".join(

@@ -27,7 +27,7 @@ _STEPS = 40
 
 
 def check_previous(previous: Plan | None, qid: Qid) -> None:
-    """Refuse a plan that the next one cannot follow."""
+    """Reject a plan that the next one cannot follow."""
     if previous is None:
         return
     if previous.regions is not None:

@@ -65,7 +65,7 @@ def to_file(path: str | Path, to_json: Callable[[], str], to_yaml: Callable[[], 
 
 
 def is_json(path: Path) -> bool:
-    """Tell by its ending whether a file is JSON."""
+    """Return by its ending whether a file is JSON."""
     return path.suffix.casefold() == ".json"
 
 
@@ -81,7 +81,7 @@ def _parsed(source: Any, reader: documents.Reader, form: str) -> Any:
 
 
 def _is_path(source: str | Path) -> bool:
-    """Tell a path from a text: every policy holds a colon and more than one line, or a brace."""
+    """Return a path from a text: every policy holds a colon and more than one line, or a brace."""
     if isinstance(source, Path):
         return True
     one_line = "\n" not in source and "{" not in source

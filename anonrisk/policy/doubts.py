@@ -131,7 +131,7 @@ def findings(
 
 
 def _finding(column: Name, role: str, doubt: Doubt, reason: str | None) -> Finding:
-    """Say a doubt: it blocks, warns, or was answered."""
+    """Return a doubt: it blocks, warns, or was answered."""
     about: dict[str, Any] = {"column": str(column), "doubt": doubt.word}
     what = f"column {column!r} ({role}) {doubt.sentence}"
     if reason is not None:

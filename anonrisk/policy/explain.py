@@ -91,7 +91,7 @@ class Explanation:
         return found
 
     def advice(self) -> tuple[str, ...]:
-        """Say for each budget, in a sentence, whether dropping columns is enough.
+        """Return a sentence for each budget: whether dropping columns is enough.
 
         Examples
         --------

@@ -44,7 +44,7 @@ def mapping(
 
 
 def meant(key: object, keys: Collection[str], also_called: Mapping[str, str] = _ALSO_CALLED) -> str:
-    """Say which key comes closest, by its letters or by what others call it.
+    """Return which key comes closest, by its letters or by what others call it.
 
     Examples
     --------

@@ -54,7 +54,7 @@ def placed(policy: Terms) -> Iterator[tuple[str, Rule, Budget]]:
 
 
 def undecided(budgets: Iterable[Budget], *, of_policy: bool = False) -> str:
-    """Say of each limit why it decides nothing, and what to do."""
+    """Return of each limit why it decides nothing, and what to do."""
     instead = _INSTEAD + (_MEANT if of_policy else "")
     return f"no table can fail what is asked: {'; '.join(map(said, budgets))}; {instead}"
 
@@ -65,7 +65,7 @@ def nothing_decides(budgets: Iterable[Budget]) -> bool:
 
 
 def said(budget: Budget) -> str:
-    """Say what is wrong with a limit that does not decide."""
+    """Return what is wrong with a limit that does not decide."""
     if budget.vacuous:
         return f"{budget.name}: {budget.likely_meaning}"
     return f"{budget.name}: {budget.limit:g} only warns (severity: warn)"

@@ -72,7 +72,7 @@ class _Limit:
 
 
 def weaker(policy: Terms, against: Baseline) -> Iterator[tuple[str, str]]:
-    """Say where a policy asks for less than another, or than the one of a verdict: place, words."""
+    """Return where a policy asks for less than another, or than that of a verdict: place, words."""
     if isinstance(against, Verdict):
         yield from _limits(policy, _of_verdict(against))
         yield from _roles(policy, against.columns)

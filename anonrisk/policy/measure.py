@@ -277,7 +277,7 @@ class _Values:
         self.table.engine.schema(self.table.frame).check({name: "sensitive column"})
 
     def _check_groups(self) -> None:
-        """Refuse rows without a group where they would be left out, and counted nowhere."""
+        """Reject rows without a group where they would be left out, and counted nowhere."""
         by = self.policy.by
         if by is None or self.policy.missing != "drop":
             return

@@ -98,7 +98,7 @@ def plan_goals(policy: Terms, frame: Any) -> PlanRequest:
 
 
 def _check_missing(policy: Terms, table: CheckedTable, goals: tuple[PlanGoal, ...]) -> None:
-    """Refuse a rule for missing cells under which a gate could not assess any table."""
+    """Reject a rule for missing cells under which a gate could not assess any table."""
     of_sizes = all(goal.about is None and not goal.why_not for goal in goals)
     sets = [list(goal.qid) for goal in goals]
     asked = attempt(

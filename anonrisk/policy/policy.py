@@ -65,7 +65,7 @@ def html(policy: Terms) -> str:
 
 
 def _notes(policy: Terms) -> list[str]:
-    """Say what is wrong with limits that no table can break."""
+    """Return what is wrong with limits that no table can break."""
     return [render.shown(finding.sentence) for finding in limits.of_policy(policy)]
 
 
@@ -551,7 +551,7 @@ class Policy(Terms):
         return assess(self, frame)
 
     def plan_goals(self, frame: Any) -> PlanRequest:
-        """Say what a plan for a table must keep to; `anonrisk.plan` asks it.
+        """Return what a plan for a table must keep to; `anonrisk.plan` asks it.
 
         Parameters
         ----------

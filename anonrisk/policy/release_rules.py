@@ -122,7 +122,7 @@ def unlisted(policy: Terms, published: Published) -> Qid:
 
 
 def role_of(policy: Terms, declared: Roles, name: Name) -> str | None:
-    """Say the role of a column, by the key that a policy has for it; None if it has none."""
+    """Return the role of a column, by the key that a policy has for it; None if it has none."""
     for roles in (policy.roles, declared):
         for role in ("quasi", "sensitive", "direct", "insensitive"):
             if name in getattr(roles, role):
@@ -139,7 +139,7 @@ def role_of(policy: Terms, declared: Roles, name: Name) -> str | None:
 
 
 def described(policy: Terms, published: Published) -> dict[str, Any]:
-    """Say for a verdict what was published: each column's role, and what nobody looked at."""
+    """Return for a verdict what was published: each column's role, and what nobody looked at."""
     policy = with_labels(policy, published.names)
     declared = published.declared
     known = listed(policy, declared)
@@ -201,7 +201,7 @@ def of_columns(
 
 
 def no_records() -> Finding:
-    """Say that there is nothing to publish."""
+    """Return that there is nothing to publish."""
     return unknown("table", "it has no records; there is nothing to publish")
 
 

@@ -142,7 +142,7 @@ def read_rules(given: dict[str, Any], roles: PolicyRoles) -> tuple[Rule, ...]:
 
 
 def _check_without_budgets(given: dict[str, Any], roles: PolicyRoles) -> None:
-    """Refuse a policy without a budget, unless there is no quasi-identifier to measure.
+    """Reject a policy without a budget, unless there is no quasi-identifier to measure.
 
     Direct identifiers, and columns that nobody has named, need no number to fail.
     """
@@ -186,7 +186,7 @@ def _rule(given: Any, where: str, roles: PolicyRoles) -> Rule:
 
 
 def check_subsets(rule: Rule, whole: Qid, where: str) -> None:
-    """Refuse subsets that do not exist, or are too many."""
+    """Reject subsets that do not exist, or are too many."""
     n_columns = len(whole if rule.columns is None else rule.columns)
     size = rule.every_subset_of or n_columns
     if size > n_columns:

@@ -33,7 +33,7 @@ def of_storage(examine: Callable[[], Stored]) -> tuple[Finding, ...]:
 
 
 def with_files(verdict: Verdict, storage: Iterable[Finding]) -> Verdict:
-    """Say what files hold, in place of what their table in memory does, unless nobody can tell."""
+    """Return what files hold, in place of their table in memory, unless that is unknown."""
     doubts = [finding for finding in verdict.storage if finding.status == COULD_NOT_ASSESS]
     return replace(verdict, storage=(*storage, *doubts))
 

@@ -104,7 +104,7 @@ class CheckedTable:
         return self.published.columns
 
     def require_columns(self, names: Sequence[Name], role: str) -> None:
-        """Refuse columns that are not there, are in the index, or were changed at random."""
+        """Reject columns that are not there, are in the index, or were changed at random."""
         for name in names:
             if name not in self.published.index:
                 continue
@@ -156,7 +156,7 @@ def _seen(published: Published) -> tuple[Qid, Qid, Roles]:
 
 
 def without_roles() -> Problem:
-    """Say both ways to name quasi-identifiers."""
+    """Return both ways to name quasi-identifiers."""
     error = RolesNotGivenError(
         "no quasi-identifiers: name them in the policy (roles: {quasi: [zip, age]}), or once for "
         "the table, as in df = df.anon.declare(quasi=['zip', 'age'])"

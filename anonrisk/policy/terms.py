@@ -304,7 +304,7 @@ def _check_dropping(settings: dict[str, Any]) -> None:
 
 
 def _check_together(settings: dict[str, Any], roles: PolicyRoles, rules: tuple[Rule, ...]) -> None:
-    """Refuse what is right by itself and wrong together."""
+    """Reject what is right by itself and wrong together."""
     covered = {column for rule in rules for column in (rule.columns or roles.whole)}
     loose = [column for column in roles.whole if column not in covered]
     if loose:

@@ -398,7 +398,7 @@ def _row(finding: Finding, said: Qid) -> list[str]:
 
 
 def tally(findings: Iterable[Finding]) -> str:
-    """Say how many checks passed, and what became of the others."""
+    """Return how many checks passed, and what became of the others."""
     statuses = [(f.status, f.severity) for f in findings]
     kept = sum(status == PASS for status, _ in statuses)
     unknown_ = sum(status == COULD_NOT_ASSESS for status, _ in statuses)
@@ -415,7 +415,7 @@ def tally(findings: Iterable[Finding]) -> str:
 
 
 def read_by(engine: str | None) -> str:
-    """Say how files were read, where somebody may not expect it; nothing otherwise."""
+    """Return how files were read, where somebody may not expect it; nothing otherwise."""
     return f"Read by {render.shown(engine)}." if (engine or "").startswith("scan ") else ""
 
 

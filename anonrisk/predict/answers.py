@@ -124,7 +124,7 @@ class JointTable:
         return max(left.values(), default=0)
 
     def check(self, answer: Answer) -> None:
-        """Refuse an answer that cannot be looked up here."""
+        """Reject an answer that cannot be looked up here."""
         if answer.share is not None:
             raise ArgumentError(
                 f"{answer.question!r} has a share and is in a joint table: leave one of them out"

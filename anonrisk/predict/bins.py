@@ -52,7 +52,7 @@ def interval_probabilities(density: Any, width: float, offset: float) -> Floats:
 
 
 def check_density(density: Any) -> None:
-    """Refuse what is not a frozen continuous distribution of one number."""
+    """Reject what is not a frozen continuous distribution of one number."""
     if not all(hasattr(density, name) for name in ("cdf", "sf", "ppf", "isf", "support")):
         raise ArgumentError("density must be a frozen distribution such as scipy.stats.norm(0, 1)")
     if not hasattr(getattr(density, "dist", None), "pdf"):

@@ -51,7 +51,7 @@ def as_array(given: ArrayLike, what: str) -> NDArray[Any]:
 
 
 def check_sum(total: float) -> None:
-    """Refuse probabilities whose sum is not 1: only counts are divided by theirs."""
+    """Reject probabilities whose sum is not 1: only counts are divided by theirs."""
     if abs(total - 1) > SUM_TOLERANCE:
         raise ArgumentError(f"probabilities must sum to 1, not to {total:.10g}")
 

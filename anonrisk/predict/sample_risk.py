@@ -63,7 +63,7 @@ class Sampling:
     unsuppressed: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what is too little to go by."""
+        """Reject what is too little to go by."""
         if self.fraction is not None or (self.population_size is None and not self.unsuppressed):
             return
         if self.population_size is None:

@@ -90,7 +90,7 @@ def _warn_of_rare_values(k: int, n: int) -> None:
 
 
 def _refuse_sampled_divergence(known: KnownByKl, n: int) -> None:
-    """Refuse a table whose distance from even frequencies is mostly its own chance."""
+    """Reject a table whose distance from even frequencies is mostly its own chance."""
     if n < RECORDS_PER_VALUE * known.n_values:
         raise ApproximationError(
             f"{count_of(n, 'record')} are few for {count_of(known.n_values, 'value')}: such a "

@@ -176,7 +176,7 @@ class Zipf:
     g: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is not a law."""
+        """Reject what is not a law."""
         whole_number(self.d, "d, the number of items,", at_least=2)
         not_negative(self.c, "c, the exponent,")
         positive(self.n, "n, the number of people,")

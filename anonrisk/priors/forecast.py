@@ -163,7 +163,7 @@ class FromMoments(PredictionSource):
         return self.k * (self.k - 1) * (self.k - 2) / 6 * self.s3
 
     def check(self) -> None:
-        """Refuse where the number of pairs is not enough to know."""
+        """Reject where the number of pairs is not enough to know."""
         if self.k < LEAST or self.triples >= MOST_TRIPLES:
             raise ApproximationError(
                 f"a group of {self.k:,} with {self.triples:.2g} expected triples: pairs are enough "

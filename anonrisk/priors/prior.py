@@ -251,7 +251,7 @@ def as_day(given: Any) -> date:
 
 
 def not_in_future(day: date) -> date:
-    """Refuse a day that has not come yet: it would stay the latest for good."""
+    """Reject a day that has not come yet: it would stay the latest for good."""
     # Somewhere it is tomorrow already.
     if day > datetime.now(UTC).date() + timedelta(days=1):
         raise ArgumentError("when lies in the future")

@@ -202,7 +202,7 @@ class Repository:
         self.floor = floor or self._store.floor
 
     def __repr__(self) -> str:
-        """Say where it is, without user or password."""
+        """Return where it is, without user or password."""
         return render.fitted(f"Repository in {self._store.place}, floor {self.floor:,} records")
 
     def publish(
@@ -465,7 +465,7 @@ class Repository:
         )
 
     def _check_floor(self, n_records: int, floor: float) -> None:
-        """Refuse few records: as they are, and as rounded, which is what others publish."""
+        """Reject few records: as they are, and as rounded, which is what others publish."""
         if n_records < floor:
             raise PopulationTooSmallError(
                 f"{render.count_of(n_records, 'record')} are fewer than the floor of "

@@ -24,7 +24,7 @@ class Anchor:
         self.path = None if path is None else Path(path)
 
     def refuse_new(self) -> None:
-        """Refuse to make a store where the anchor says that there was one, or cannot be kept."""
+        """Reject to make a store where the anchor says that there was one, or cannot be kept."""
         if self.path is not None and self._head() is not None:
             raise StoreError(
                 f"the anchor {str(self.path)!r} says that there was a store already: it was moved "

@@ -72,7 +72,7 @@ def at_least_one(given: Any, what: str) -> int | None:
 
 
 def refuse_parts(key: Key, settings: StoreSettings) -> None:
-    """Refuse a key that fewer persons hold than the store asks for."""
+    """Reject a key that fewer persons hold than the store asks for."""
     if settings.key_parts > max(len(key.holders), 1):
         raise SecretKeyError(
             f"this store takes a key put together from the parts of {settings.key_parts} holders "

@@ -120,7 +120,7 @@ def safe_form(format_: Any, length: Any, people: Any, max_collision: Any) -> For
 
 
 def refuse_collisions(pseudonyms: Sequence[str], of: Iterable[Hashable]) -> None:
-    """Refuse pseudonyms of which two different values have got the same."""
+    """Reject pseudonyms of which two different values have got the same."""
     n_different = len(set(pseudonyms))
     # What they are of is counted only where it may matter.
     if n_different < len(pseudonyms) and n_different < len(set(of)):

@@ -126,7 +126,7 @@ def _decimal(value: Decimal, column: Name) -> bytes:
 
 
 def refused(column: Name, kind: str) -> UnsupportedColumnError:
-    """Say which types have an encoding."""
+    """Return which types have an encoding."""
     return UnsupportedColumnError(
         f"column {column!r} holds values of type {kind}, which have no keyed hash: text, integers, "
         "floats, booleans, dates, instants, decimals and bytes have; write it as text"

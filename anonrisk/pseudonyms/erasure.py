@@ -109,7 +109,7 @@ def _behind(turn: Turn, doing: Doing, pseudonym: str) -> bytes:
 
 
 def _allow_all(turn: Turn, doing: Doing, scopes: set[str]) -> None:
-    """Refuse who may not erase for one of the recipients, without telling which."""
+    """Reject who may not erase for one of the recipients, without telling which."""
     if all(turn.keeping.left(doing.by, doing.action, scope, turn.at) for scope in scopes):
         return
     error = NotAllowedError(

@@ -58,18 +58,18 @@ class ChainWords:
         return f"{self.one} {number:,} of the {self.noun}"
 
     def changed(self, number: int) -> AnonRiskError:
-        """Say that a record is not as it was written."""
+        """Return that a record is not as it was written."""
         return self.error(f"{self.name(number)} was changed, or put in")
 
     def check_place(self, number: int, found: Any) -> None:
-        """Refuse a record that has another number than the one that is due."""
+        """Reject a record that has another number than the one that is due."""
         if found != number:
             raise self.error(f"{self.name(number)} is missing: it was taken out")
 
     def check_link(
         self, stored: Mapping[str, Any], number: int, previous: str, names: Collection[str]
     ) -> None:
-        """Refuse a record that was written to follow another one, or by another version."""
+        """Reject a record that was written to follow another one, or by another version."""
         if stored.get("number") != number or stored.get("previous") != previous:
             raise self.error(
                 f"{self.name(number)} does not follow the one before it: {self.many} were moved, "

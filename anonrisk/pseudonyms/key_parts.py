@@ -110,7 +110,7 @@ class KeyPart:
         return f"KeyPart({self.number} of {self.of}, held by {named(self.holder)})"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        """Refuse to be pickled or copied into a file, a plan or another process."""
+        """Reject to be pickled or copied into a file, a plan or another process."""
         raise TypeError("a KeyPart is not pickled; save it to a file of its holder")
 
 

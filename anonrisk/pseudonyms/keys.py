@@ -200,7 +200,7 @@ class Key:
         return hash(self.derived("hash"))
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        """Refuse to be pickled or copied into a file, a plan or another process."""
+        """Reject to be pickled or copied into a file, a plan or another process."""
         raise TypeError("a Key is not pickled; read it again where it is needed")
 
 

@@ -59,7 +59,7 @@ def make_private(path: Path) -> int:
 
 
 def private_file(path: Path, *, make: bool) -> str | None:
-    """Say why a file is not safe for what is kept about persons: nothing where it is.
+    """Return why a file is not safe for what is kept about persons: nothing where it is.
 
     None where there is no file, unless one is to be made.
     """
@@ -78,7 +78,7 @@ def private_file(path: Path, *, make: bool) -> str | None:
 
 
 def why_not_private(found: os.stat_result, *, shared: bool = False) -> str:
-    """Say who else may use this file, and what to do; nothing where nobody may.
+    """Return who else may use this file, and what to do; nothing where nobody may.
 
     `shared` lets others read it, though not write to it, and own it: whoever mounts it does.
     """
@@ -96,7 +96,7 @@ def why_not_private(found: os.stat_result, *, shared: bool = False) -> str:
 
 
 def why_not_safe(folder: Path, *, shared: bool = False) -> str:
-    """Say why a file in this folder can be exchanged by anybody; nothing where it cannot.
+    """Return why a file in this folder can be exchanged by anybody; nothing where it cannot.
 
     `shared` takes a folder that everybody may write to, if files there are their owner's alone
     (the sticky bit): containers mount secrets in such.

@@ -109,7 +109,7 @@ class Upkeep:
     def rotate(
         self, new_key: Key | bytes, *, by: str, reason: str, leave_unreadable: bool = False
     ) -> Rotation:
-        """Give the store a new key, and go on with it here.
+        """Return the store a new key, and go on with it here.
 
         From the first moment on only the new key opens the store: other processes that hold the
         old one are told so. Then every identity is sealed anew, 1,000 in a transaction. Who is
@@ -373,7 +373,7 @@ class IdentityProtector(Upkeep):
         return f"IdentityProtector({self._session.store.place!r})"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        """Refuse to be pickled or copied: it holds the key."""
+        """Reject to be pickled or copied: it holds the key."""
         raise TypeError("an IdentityProtector is not pickled; open the store where it is needed")
 
     def __enter__(self) -> Self:

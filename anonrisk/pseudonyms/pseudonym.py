@@ -179,7 +179,7 @@ def instant(value: dt.datetime, column: Name) -> int:
 
 
 def too_fine(column: Name) -> UnsupportedColumnError:
-    """Say that instants are kept in microseconds."""
+    """Return that instants are kept in microseconds."""
     return UnsupportedColumnError(
         f"column {column!r} holds instants finer than a microsecond, which Spark does not know; "
         "round them, for example with dt.floor('us')"
@@ -187,14 +187,14 @@ def too_fine(column: Name) -> UnsupportedColumnError:
 
 
 def too_far(column: Name) -> UnsupportedColumnError:
-    """Say which years there are."""
+    """Return which years there are."""
     return UnsupportedColumnError(
         f"column {column!r} holds instants that are not in the years 1 to 9999 of UTC"
     )
 
 
 def refused(column: Name, kind: str) -> UnsupportedColumnError:
-    """Say which types have canonical bytes."""
+    """Return which types have canonical bytes."""
     hint = ""
     if "float" in kind.casefold() or "double" in kind:
         hint = f". Floats can be written in more than one way; {FLOATS}"

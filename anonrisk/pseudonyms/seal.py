@@ -52,7 +52,7 @@ class Seal:
     value: str
 
     def __post_init__(self) -> None:
-        """Refuse what is no seal."""
+        """Reject what is no seal."""
         if self.kind not in (HMAC, ED25519) or not isinstance(self.key_id, str):
             raise ManifestError("the manifest has a seal of a kind that there is not")
 
@@ -162,7 +162,7 @@ class SigningKey:
         return "SigningKey(hidden)"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        """Refuse to be pickled or copied into a file, a plan or another process."""
+        """Reject to be pickled or copied into a file, a plan or another process."""
         raise TypeError("a SigningKey is not pickled; read it again where it is needed")
 
 

@@ -148,7 +148,7 @@ class Sealer:
 
 
 def check_identity(identity: bytes) -> None:
-    """Refuse canonical bytes that cannot be sealed."""
+    """Reject canonical bytes that cannot be sealed."""
     if not identity:
         raise ArgumentError("an identity has at least one byte, which says its kind")
     if len(identity) > LONGEST_IDENTITY + 1:

@@ -116,7 +116,7 @@ class Turn:
         raise OnRecord(error)
 
     def allow(self, doing: Doing, *scopes: str, persons: int = 1) -> None:
-        """Refuse who may not do this to so many persons for all of these recipients."""
+        """Reject who may not do this to so many persons for all of these recipients."""
         for scope in dict.fromkeys(scopes):
             left = self.keeping.left(doing.by, doing.action, scope, self.at)
             if left is None:
@@ -131,7 +131,7 @@ class Turn:
             self.end(doing, "refused", NotAllowedError(error), persons=persons)
 
     def allow_office(self, doing: Doing, *offices: str) -> None:
-        """Refuse who holds none of these offices."""
+        """Reject who holds none of these offices."""
         if not any(self.keeping.may(doing.by, office) for office in offices):
             error = NotAllowedError(f"{doing.by!r} may not {doing.action}; {_ASK}")
             self.end(doing, "refused", error)

@@ -49,7 +49,7 @@ class IdentityStore:
         return f"IdentityStore({self.place!r})"
 
     def check_file(self, *, make: bool) -> None:
-        """Refuse a file that others may use; make one that only its owner may, if told to."""
+        """Reject a file that others may use; make one that only its owner may, if told to."""
         name = self.engine.url.database
         if self.engine.dialect.name != "sqlite" or name in {None, "", ":memory:"}:
             return
@@ -60,7 +60,7 @@ class IdentityStore:
             raise StoreError(f"{self.place} is not taken for {_WHAT}: {problem}")
 
     def none(self) -> StoreError:
-        """Say that there is no store here."""
+        """Return that there is no store here."""
         return StoreError(
             f"there is no store of identities in {self.place}. Is its address the right one? If "
             "so, admin= makes a new one"

@@ -62,7 +62,7 @@ def _opened(turn: Turn) -> tuple[int, set[Named]]:
 
 
 def compare(turn: Turn, found: set[Named]) -> None:
-    """Refuse pseudonyms that the audit does not know, and ones that it does and are not there."""
+    """Reject pseudonyms that the audit does not know, and ones that it does and are not there."""
     told = issued_after(turn)
     rest = without(turn, found, told)
     if digest_of(rest) != told.digest:

@@ -43,7 +43,7 @@ _ENOUGH = 64
 
 
 def why_weak(secret: bytes) -> str:
-    """Say why nobody would draw this key by chance; nothing where one could.
+    """Return why nobody would draw this key by chance; nothing where one could.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def _text(secret: bytes) -> str:
 
 
 def _why_not_drawn(secret: bytes) -> str:
-    """Say what is wrong with bytes, whatever they mean."""
+    """Return what is wrong with bytes, whatever they mean."""
     alphabet = _alphabet(secret)
     if len(set(secret)) == 1:
         return "all of its bytes are the same"

@@ -192,7 +192,7 @@ def _step(loss: str, margin: Integers, moved: float) -> float:
 def _level(
     column: Name, choice: Choice, margin: Integers, floor: int, step: float
 ) -> dict[str, Any]:
-    """Say one level, without a value of the column, and the piece of a plan that makes it."""
+    """Return one level, without a value of the column, and the piece of a plan that makes it."""
     recoding = choice.recoding
     values = int(rounded_up(np.array(choice.n_groups), floor))
     text = f"{_label(recoding)}, up to {values:,} values"
@@ -290,7 +290,7 @@ def _plan_parts(columns: Qid, loss: str) -> list[str]:
 
 
 def _for_hierarchies(column: Name) -> dict[str, str]:
-    """Say how the hierarchy of a column is named again, where a plan is applied."""
+    """Return how the hierarchy of a column is named again, where a plan is applied."""
     return {"shell": shlex.quote(f"{shown(column)}=FILE"), "python": f"{column!r}: 'FILE'"}
 
 

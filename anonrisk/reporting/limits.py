@@ -23,7 +23,7 @@ _WORDS = {
 
 
 def budgets(found: Measured) -> dict[str, Any] | None:
-    """Say each limit, those that are not kept first, and how much of it is used."""
+    """Return each limit, those that are not kept first, and how much of it is used."""
     if not found.judged:
         return None
     ordered = sorted(found.verdict.all_findings, key=lambda one: one.passed)
@@ -70,7 +70,7 @@ def _used(finding: Finding) -> float | None:
 
 
 def _used_text(finding: Finding, used: float) -> str:
-    """Say it as people do: a limit is used up, what is asked for is there or not."""
+    """Return it as people do: a limit is used up, what is asked for is there or not."""
     broken = finding.status == FAIL
     if kinds.at_least(finding.budget):
         return _reached(used, broken=broken)

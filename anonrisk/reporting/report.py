@@ -40,7 +40,7 @@ def report(
     n_original: int | None = None,
     progress: bool | None = None,
 ) -> Report:
-    """Say for people who decide how many can be singled out: a page, Markdown, JSON.
+    """Report to people who decide how many can be singled out: a page, Markdown, JSON.
 
     Parameters
     ----------

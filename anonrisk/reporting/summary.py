@@ -42,7 +42,7 @@ _DISTANCES = ("equal", "ordered", "hierarchical")
 
 
 def classes(found: Measured, people: People) -> dict[str, Any] | None:
-    """Say how many people share a combination, by the size of their class."""
+    """Return how many people share a combination, by the size of their class."""
     sizes = found.sizes
     if sizes is None:
         return None
@@ -122,7 +122,7 @@ def _joined(bands: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]
 
 
 def drivers(found: Measured, people: People) -> dict[str, Any] | None:
-    """Say how many would be alone without each column, the one that helps most first."""
+    """Return how many would be alone without each column, the one that helps most first."""
     sizes = found.sizes
     if sizes is None or not found.without:
         return None
@@ -166,7 +166,7 @@ def _share(share: float | None, people: People) -> str:
 
 
 def attackers(found: Measured, people: People) -> dict[str, Any] | None:
-    """Say what three attackers can do, with what nobody knows as an interval."""
+    """Return what three attackers can do, with what nobody knows as an interval."""
     sizes, risk = found.sizes, found.risk
     if sizes is None or risk is None:
         return None
@@ -241,7 +241,7 @@ def _chance(ends: dict[str, Any]) -> str:
 
 
 def sensitive(found: Measured) -> dict[str, Any] | None:
-    """Say l and t of each sensitive column against their limits, and the other measures."""
+    """Return l and t of each sensitive column against their limits, and the other measures."""
     columns: dict[Name, dict[str, float | Problem]] = {}
     for (column, score), value in found.scores.items():
         columns.setdefault(column, {})[score] = value
@@ -292,7 +292,7 @@ def _score(score: str, value: float | Problem) -> dict[str, Any]:
 
 
 def population(found: Measured, people: People) -> dict[str, Any] | None:
-    """Say what can be true of the population: bounds first, models beside them."""
+    """Return what can be true of the population: bounds first, models beside them."""
     estimate = found.population
     if found.sizes is None:
         return None
@@ -337,7 +337,7 @@ def _model(one: Any, estimate: PopulationEstimate) -> dict[str, Any]:
 
 
 def groups(found: Measured, people: People) -> dict[str, Any] | None:
-    """Say how many of a smaller group would be alone."""
+    """Return how many of a smaller group would be alone."""
     rows = []
     for one in found.groups:
         low, high = (end / one.group_size for end in one.interval(0.95))
@@ -528,7 +528,7 @@ def _headline(found: Measured, people: People, status: str | None) -> str:
 
 
 def _why(found: Measured, people: People) -> str:
-    """Say the failure that people understand best: who is alone, or among too few; else the first.
+    """Return the failure that people understand best: someone alone, or among too few.
 
     People are counted in the whole table, by the quasi-identifier with most columns.
     """
@@ -551,7 +551,7 @@ def _why(found: Measured, people: People) -> str:
 
 
 def _others_broken(verdict: Verdict, status: str | None) -> list[str]:
-    """Say how many limits decide beside the one in the headline."""
+    """Return how many limits decide beside the one in the headline."""
     told = []
     for kind, what in ((FAIL, "broken"), (COULD_NOT_ASSESS, "in doubt: nobody can tell")):
         n = sum(one.status == kind for one in verdict.failures) - (kind == status)
@@ -561,7 +561,7 @@ def _others_broken(verdict: Verdict, status: str | None) -> list[str]:
 
 
 def _next_steps(found: Measured, people: People, status: str | None) -> list[str]:
-    """Say what to do; after a failure, what lowers the risk most."""
+    """Return what to do; after a failure, what lowers the risk most."""
     if status == PASS and found.verdict.not_looked_at:
         return [_NEXT_UNSEEN]
     return (_lowering(found, people) if status == FAIL else []) or [_NEXT[status]]

@@ -135,7 +135,7 @@ class People:
         return f"{people:,} of {whole} ({percent(people / sizes.n_records)})"
 
     def alone_sentence(self) -> str:
-        """Say how many are alone with their combination."""
+        """Return how many are alone with their combination."""
         if self.sizes is None:
             return "Nothing could be counted."
         people, _ = self.below(self.sizes, 2)
@@ -144,7 +144,7 @@ class People:
         return f"{who} {be} alone with their {listed(self.sizes.qid)}."
 
     def hidden_sentence(self, sizes: ClassSizes, k: int) -> str:
-        """Say how many are in classes smaller than k."""
+        """Return how many are in classes smaller than k."""
         few, _ = self.below(sizes, k)
         who = "Nobody" if few == 0 else self.told(few, sizes)
         return f"{who} {'hides' if few in (0, 1) else 'hide'} among fewer than {k:,}."

@@ -128,7 +128,7 @@ def _against(
 
 
 def table_of(given: argparse.Namespace) -> str:
-    """Say what the table is called: as on the command line, less the values of partitions."""
+    """Return what the table is called: as on the command line, less the values of partitions."""
     return " ".join(map(without_values, (*given.table, *(getattr(given, "input", None) or ()))))
 
 

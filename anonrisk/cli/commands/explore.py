@@ -75,7 +75,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
 
 
 def _hint(made: Explorer) -> str:
-    """Say what gives a column levels: of CSV, a number is a text until somebody says so."""
+    """Return what gives a column levels: of CSV, a number is a text until somebody says so."""
     bare = [one["name"] for one in made.summary["columns"] if len(one["levels"]) < 3]
     if not bare:
         return ""

@@ -91,7 +91,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
 
 
 def _how_far(given: argparse.Namespace) -> dict[str, Any]:
-    """Say how far to search: who says neither size nor time gets what a minute gives."""
+    """Return how far to search: who says neither size nor time gets what a minute gives."""
     size = {} if given.max_size is None else {"max_size": given.max_size}
     if given.time_budget is None and given.max_size is None:
         return {"time_budget": _SECONDS}

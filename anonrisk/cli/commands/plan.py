@@ -184,7 +184,7 @@ def write_table(given: argparse.Namespace, changed: Any, path: Path, kind: str) 
 
 
 def written(path: Path, as_it_is: list[Any]) -> str:
-    """Say what was written, and what the plan did not look at."""
+    """Return what was written, and what the plan did not look at."""
     rest = ", ".join(map(visible, as_it_is))
     told = f"Wrote {shown(path)}."
     return told + (

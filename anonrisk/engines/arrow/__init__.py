@@ -61,7 +61,7 @@ class ArrowSchema(Schema):
         return _without_columns(self.frame).perturbed
 
     def check(self, roles: Mapping[Name, str]) -> None:
-        """Refuse types that have no equality."""
+        """Reject types that have no equality."""
         self._of_types(roles).check(roles)
 
     def nested(self) -> Sequence[str]:

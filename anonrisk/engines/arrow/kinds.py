@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def table_of(frame: Any) -> ArrowTable:
-    """Tell the kind of a table."""
+    """Return the kind of a table."""
     if isinstance(frame, pa.Table):
         return ArrowTable(frame)
     if isinstance(frame, HeldTable):

@@ -55,7 +55,7 @@ class ArrowTable:
         return self
 
     def check_order(self) -> None:
-        """Refuse a table whose rows may have come in another order when they were counted."""
+        """Reject a table whose rows may have come in another order when they were counted."""
 
     def attrs(self) -> dict[Any, Any]:
         """Read what the table says of its columns, where pandas and Spark keep it in Parquet."""
@@ -147,7 +147,7 @@ class TableAround(ArrowTable):
 
 
 def cannot_carry(what: str) -> UnsupportedFrameError:
-    """Say where roles and marks are kept instead."""
+    """Return where roles and marks are kept instead."""
     return refused(f"{what} {NO_ROLES}")
 
 

@@ -32,7 +32,7 @@ class MatchedPairs:
     classes: Integers
 
     def check_population(self) -> None:
-        """Refuse a population that cannot be what the release was drawn from."""
+        """Reject a population that cannot be what the release was drawn from."""
         f, F, records = self.f, self.F, self.f * self.classes
         lost, short = (f > 0) & (F == 0), (F > 0) & (f > F)
         refusals.check_population(int(records[lost].sum()), int(records[short].sum()))

@@ -86,7 +86,7 @@ def encode(frame: pd.DataFrame, roles: Mapping[Name, str]) -> dict[Name, Codes]:
 
 
 def refuse_nested(dtype: Any, name: Name, role: str) -> None:
-    """Refuse a type whose cells are lists, maps or structs."""
+    """Reject a type whose cells are lists, maps or structs."""
     if isinstance(dtype, pd.ArrowDtype) and objects.arrow_nested(dtype.pyarrow_dtype):
         raise UnsupportedColumnError(
             f"{role} {name!r} holds values of type {dtype}, which cannot be compared as one cell"

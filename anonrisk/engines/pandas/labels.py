@@ -14,7 +14,7 @@ _ROWS_A_NUMBER = 100
 
 
 def row_labels(index: pd.Index) -> str | None:
-    """Say what rows are labelled by without a name: what a filter leaves of row numbers, or more.
+    """Return what rows are labelled by without a name: row numbers after a filter, or more.
 
     Row numbers are whole, unique, increasing, at least 0 and below 100 times the rows.
     """

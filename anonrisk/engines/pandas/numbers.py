@@ -19,7 +19,7 @@ _EXACT = Context(prec=400)
 
 
 def type_decides(column: pd.Series[Any]) -> str:
-    """Say by its type what a column of numbers is: "whole", "decimal" or "float"."""
+    """Return by its type what a column of numbers is: "whole", "decimal" or "float"."""
     if is_whole(column, column.notna().to_numpy()):
         return "whole"
     return "decimal" if _is_decimal(column) else "float"

@@ -62,7 +62,7 @@ def may_hide_another(kind: type) -> bool:
 
 
 def refuse_mixed(values: Collection[Any], name: Name, role: str) -> None:
-    """Refuse cells of different kinds in one column: nobody knows whether 1 is 1.0, or True."""
+    """Reject cells of different kinds in one column: nobody knows whether 1 is 1.0, or True."""
     types = kinds_of(values, name, role)
     found = sorted({_kind(kind) for kind in types})
     if found in (["timestamp"], ["time"]) and len({v.tzinfo is None for v in values}) > 1:

@@ -150,7 +150,7 @@ def _by_region(
 
 
 def labelled(places: NDArray[np.int64], labels: Sequence[str]) -> Any:
-    """Give each record a label, or none where its place is -1."""
+    """Return each record a label, or none where its place is -1."""
     words = pd.Series(list(labels)) if labels else pd.Series([""])
     return words.array.take(places, allow_fill=True)
 
@@ -178,7 +178,7 @@ def quantile_bins(frame: pd.DataFrame, name: Name, n_bins: int) -> Bins:
 
 
 def kind_of(column: pd.Series[Any]) -> str | None:
-    """Say what a column holds by its first known value; None if it has none."""
+    """Return what a column holds by its first known value; None if it has none."""
     known = column.iloc[:1]
     if not len(known) or known.isna().any():
         known = column[column.notna().to_numpy()].iloc[:1]
@@ -186,7 +186,7 @@ def kind_of(column: pd.Series[Any]) -> str | None:
 
 
 def kind_of_all(column: pd.Series[Any]) -> str | None:
-    """Say what a column holds by all of its known values; None if it has none."""
+    """Return what a column holds by all of its known values; None if it has none."""
     known = column[column.notna().to_numpy()]
     return plain(known)[0] if len(known) else None
 

@@ -55,7 +55,7 @@ class PandasSchema(Schema):
         return steps.perturbed(self.frame)
 
     def check(self, roles: Mapping[Name, str]) -> None:
-        """Refuse nested types; what an object column holds is only seen when it is encoded."""
+        """Reject nested types; what an object column holds is only seen when it is encoded."""
         for name, role in roles.items():
             encode.refuse_nested(encode.column_of(self.frame, name).dtype, name, role)
 

@@ -64,7 +64,7 @@ class PandasOnSparkSchema(SparkSchema):
         return None if plain else "unnamed"
 
     def check(self, roles: Mapping[Name, str]) -> None:
-        """Refuse what Spark refuses, and what Spark does not know: other labels, categories."""
+        """Reject what Spark refuses, and what Spark does not know: other labels, categories."""
         for name, role in roles.items():
             _refuse_lossy(name, self.frame[name].dtype, role)
         super().check(roles)
@@ -149,7 +149,7 @@ def _with_texts(frame: Any, columns: Qid) -> Any:
 
 
 def _refuse_lossy(name: Name, dtype: Any, role: str) -> None:
-    """Refuse a column that would not come through Spark as it is."""
+    """Reject a column that would not come through Spark as it is."""
     if not isinstance(name, str):
         raise UnsupportedColumnError(f"{role} {name!r} must be a string to name a Spark column")
     if isinstance(dtype, pd.CategoricalDtype):

@@ -79,7 +79,7 @@ class Sides:
     """Release and population under one set of names."""
 
     def __init__(self, table: PushedTable, question: Question, against: Against) -> None:
-        """Refuse weights that are no numbers, and columns that differ in type."""
+        """Reject weights that are no numbers, and columns that differ in type."""
         self.table, self.question, self.against = table, question, against
         self.qs = [f"q{i}" for i in range(len(question.columns))]
         self.roles = question.roles()
@@ -198,7 +198,7 @@ class Sides:
         )
 
     def refuse(self, rows: Sequence[Row]) -> None:
-        """Refuse what the question refuses, and a population that does not fit."""
+        """Reject what the question refuses, and a population that does not fit."""
         total = {name: sum(int(row[name] or 0) for row in rows) for name in self.wrong()}
         if self.question.missing == "error":
             gaps = dict(
@@ -212,7 +212,7 @@ class Sides:
             refusals.check_population(total["lost"], total["short"])
 
     def check(self, rows: Sequence[Row]) -> None:
-        """Refuse what is wrong, and where no record counts, of sums over all classes."""
+        """Reject what is wrong, and where no record counts, of sums over all classes."""
         self.refuse(rows)
         found = {1: 1} if any(int(row["n_counted"] or 0) for row in rows) else {}
         self.sizes(found, rows)

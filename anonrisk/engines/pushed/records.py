@@ -125,7 +125,7 @@ class CountedRecords:
         return name == "u" or (name in self.qs and self.question.missing == "error")
 
     def refuse(self, rows: Sequence[Row]) -> None:
-        """Refuse what was told of the records."""
+        """Reject what was told of the records."""
         if not rows:
             raise self._no_rows()
         if self.table.typed_by_cell:
@@ -152,7 +152,7 @@ class CountedRecords:
                 raise refusals.missing_sensitive(self.sensitive.column, lost)
 
     def _no_rows(self) -> Exception:
-        """Tell a table without rows from a driver that has lost them."""
+        """Return a table without rows from a driver that has lost them."""
         expected = self.table.n_rows()
         if expected:
             return lost_rows(expected, 0)
@@ -186,7 +186,7 @@ def _ends(rows: Sequence[Row], q: str) -> tuple[Any, Any]:
 
 
 def lost_rows(expected: int, found: int) -> EngineError:
-    """Say that two counts of the same rows disagree."""
+    """Return that two counts of the same rows disagree."""
     return EngineError(
         f"the table had {expected:,} rows at first and {found:,} when they were grouped: it "
         "changes while it is measured, or rows are lost on the way"

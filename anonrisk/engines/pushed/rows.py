@@ -30,7 +30,7 @@ class PushedTable(Protocol):
         """Whether windows over classes sort faster by a hash of their columns."""
 
     def check_types(self, roles: Mapping[Name, str], ends: Mapping[Name, tuple[Any, Any]]) -> None:
-        """Refuse columns by the first and the last type, in the alphabet, of their cells."""
+        """Reject columns by the first and the last type, in the alphabet, of their cells."""
 
     def group_labels(self, by: Name, labels: Sequence[Any]) -> list[Any]:
         """Return the values of a column as Python knows them."""
@@ -39,13 +39,13 @@ class PushedTable(Protocol):
         """Run the steps, and bring the rows here: all, which are few, or the first so many."""
 
     def hold(self, roles: Mapping[Name, str]) -> dict[Name, str]:
-        """Say what columns hold, in the words of `engines.order`, but numbers by their kind."""
+        """Return what columns hold, in the words of `engines.order`, but numbers by their kind."""
 
     def beside(self, other: Any) -> Self:
         """Take another table that is asked in one statement with this one."""
 
     def check_logarithms(self) -> None:
-        """Refuse a back end that takes no logarithms."""
+        """Reject a back end that takes no logarithms."""
 
     def n_rows(self) -> int:
         """Count all rows."""

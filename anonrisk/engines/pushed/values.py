@@ -155,7 +155,7 @@ class ClassValues:
         return told | ({"of_last": "max(last_r)"} if self.sensitive.ordered else {})
 
     def check(self) -> None:
-        """Refuse an order or a hierarchy of what the column does not hold."""
+        """Reject an order or a hierarchy of what the column does not hold."""
         sensitive = self.sensitive
         if not sensitive.ordered and sensitive.hierarchy is None:
             return
@@ -171,7 +171,7 @@ class ClassValues:
             raise refusals.not_ordered(column)
 
     def look(self) -> None:
-        """Refuse values that the caller does not list, where classes are not fetched to tell."""
+        """Reject values that the caller does not list, where classes are not fetched to tell."""
         if self._lists:
             told = {name: f"max({name})" for name in ("of_lost", "of_missing")}
             if self.sensitive.ordered:
@@ -180,7 +180,7 @@ class ClassValues:
             self.refuse(table.fetch_rows(self.values_alone.group(**told), "look values up"))
 
     def refuse(self, rows: Sequence[Row]) -> None:
-        """Refuse too many values, and values that the caller does not list."""
+        """Reject too many values, and values that the caller does not list."""
         sensitive, kept = self.sensitive, [row for row in rows if not row.get("d")]
         if sensitive.ordered and kept:
             refusals.check_ordered(sensitive.column, _most(kept, "of_last") + 1)

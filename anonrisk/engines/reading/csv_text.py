@@ -85,7 +85,7 @@ def rows(part: Part, lines: Iterable[str], sep: str | None) -> Iterator[list[str
 
 
 def damaged(part: Part, where: str = "") -> UnreadableTableError:
-    """Say that a file is not written as CSV."""
+    """Return that a file is not written as CSV."""
     return UnreadableTableError(
         f"{part.shown} is not a CSV file, or is damaged{where}: a quotation mark is not closed, "
         f"text follows a closing one, or a cell has more than {LONGEST_CELL:,} letters"
@@ -107,7 +107,7 @@ def header(part: Part, row: list[str], sep: str | None) -> list[str]:
 
 
 def same_header(first: Part, wanted: list[str], part: Part, names: list[str]) -> None:
-    """Refuse a file with other columns than the first one; their order may differ."""
+    """Reject a file with other columns than the first one; their order may differ."""
     files.same_columns(first, wanted, part, names)
     if sorted(names) != sorted(wanted):
         raise UnreadableTableError(
@@ -116,7 +116,7 @@ def same_header(first: Part, wanted: list[str], part: Part, names: list[str]) ->
 
 
 def wrong_width(part: Part, row: str, n_cells: int, width: int) -> UnreadableTableError:
-    """Say that a row has too few or too many cells."""
+    """Return that a row has too few or too many cells."""
     return UnreadableTableError(
         f"{part.shown} is damaged: {row} has {count_of(n_cells, 'cell')}, not {width} as the header"
     )

@@ -127,7 +127,7 @@ def without_values(path: str) -> str:
 
 
 def refuse_blank(paths: Sequence[str]) -> None:
-    """Refuse a path without a name: an unset variable would mean whatever lies in this folder."""
+    """Reject a path without a name: an unset variable would mean whatever lies in this folder."""
     if not all(path.strip() for path in paths):
         raise ArgumentError(
             "a path is empty; name the file, the folder or the table "
@@ -153,7 +153,7 @@ def find(paths: Sequence[str]) -> list[Part]:
 
 
 def format_of(parts: Sequence[Part], given: str | None) -> str:
-    """Tell the format that all the files have, by what the caller says or how they are called."""
+    """Return the format that all the files have, by what the caller says or how they are called."""
     refuse_spreadsheets(parts)
     if given is not None:
         return given
@@ -193,19 +193,19 @@ def readable(part: Part, kind: str) -> Iterator[None]:
 
 
 def refuse_spreadsheets(parts: Sequence[Part]) -> None:
-    """Refuse files that are called as spreadsheets are."""
+    """Reject files that are called as spreadsheets are."""
     for part in parts:
         if part.path.suffix.casefold() in _SPREADSHEETS:
             raise UnreadableTableError(f"{part.shown} is a spreadsheet; save it as CSV or Parquet")
 
 
 def nameless(part: Part) -> UnreadableTableError:
-    """Say that a file has no first line."""
+    """Return that a file has no first line."""
     return UnreadableTableError(f"{part.shown} is empty: it has not even names of columns")
 
 
 def same_columns(first: Part, wanted: Collection[str], part: Part, got: Collection[str]) -> None:
-    """Refuse a file that has other columns than the first one."""
+    """Reject a file that has other columns than the first one."""
     for missing in [name for name in wanted if name not in got]:
         raise UnreadableTableError(
             f"the files differ: {part.shown} has no column {missing!r}, which {first.shown} has"
@@ -217,7 +217,7 @@ def same_columns(first: Part, wanted: Collection[str], part: Part, got: Collecti
 
 
 def check_names(wanted: Wanted, dtypes: Mapping[str, str], columns: Collection[str]) -> None:
-    """Refuse names that were written with commas, and types of columns that are not there."""
+    """Reject names that were written with commas, and types of columns that are not there."""
     for name in wanted.columns or ():
         pieces = [piece.strip() for piece in name.split(",")]
         if len(pieces) > 1 and name not in columns and all(one in columns for one in pieces):
@@ -230,7 +230,7 @@ def check_names(wanted: Wanted, dtypes: Mapping[str, str], columns: Collection[s
 
 
 def not_all(name: str, kind: str, n_cells: int) -> UnreadableTableError:
-    """Say that some cells are not what the caller takes them for."""
+    """Return that some cells are not what the caller takes them for."""
     return UnreadableTableError(
         f"column {name!r} does not hold {kind}s alone, but {count_of(n_cells, 'other cell')}; "
         f"say --dtypes {shown(name)}=text, or which text means missing with --na"
@@ -249,7 +249,7 @@ def digits(number: str) -> str:
 
 
 def not_exact(name: str, n_cells: int) -> UnreadableTableError:
-    """Say that some cells would be the same number although they are written differently."""
+    """Return that some cells would be the same number although they are written differently."""
     return UnreadableTableError(
         f"column {name!r} has {count_of(n_cells, 'number')} with more digits than a floating-point "
         "number keeps, so that different ones would count as the same; "
@@ -258,7 +258,7 @@ def not_exact(name: str, n_cells: int) -> UnreadableTableError:
 
 
 def blank(line: str) -> UnreadableTableError:
-    """Say that nobody can tell whether a line of a table of one column is a row."""
+    """Return that nobody can tell whether a line of a table of one column is a row."""
     return UnreadableTableError(
         f"{line} is blank: with one column that may be a missing value or no row at all; "
         'write "" for a missing value'
@@ -266,7 +266,7 @@ def blank(line: str) -> UnreadableTableError:
 
 
 def in_folders_too(name: str) -> UnreadableTableError:
-    """Say that nobody can tell which of two columns of one name is meant."""
+    """Return that nobody can tell which of two columns of one name is meant."""
     return UnreadableTableError(f"column {name!r} is in the files and in their folders")
 
 
@@ -399,7 +399,7 @@ def _base_of(pieces: list[str]) -> str | None:
 
 
 def look_over(paths: Sequence[str]) -> None:
-    """Refuse what a reader of folders would pass over, where the paths are of this machine."""
+    """Reject what a reader of folders would pass over, where the paths are of this machine."""
     for path in paths:
         here = Path(path.removeprefix("file:"))
         if here.exists() or (glob.has_magic(path) and _base(here).is_dir()):
@@ -428,7 +428,7 @@ def _partitions(base: Path, path: Path) -> dict[str, str | None]:
 
 
 def _format_by_name(path: Path) -> str | None:
-    """Tell the format of a file by its name, unpacked."""
+    """Return the format of a file by its name, unpacked."""
     suffixes = [suffix.casefold() for suffix in path.suffixes]
     while suffixes and suffixes[-1] in packed.SUFFIXES:
         suffixes.pop()

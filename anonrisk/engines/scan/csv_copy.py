@@ -66,7 +66,7 @@ class _Column:
     stored: list[tuple[str, Any]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Say by which types it is stored."""
+        """Report by which types it is stored."""
         types = {"text": [pa.string()], "date": [pa.date32()], "number": [pa.int64(), pa.float64()]}
         named = enumerate(types[self.kind])
         self.stored = [(f"c{self.place}_{i}", one) for i, one in named]
@@ -94,7 +94,7 @@ class _Column:
         return [one.take(coded.indices) for one in made]
 
     def selected(self) -> str:
-        """Say what the column is, once all of it was read; refuse cells that it does not hold."""
+        """Return the type of the column, once all of it was read; reject cells that do not fit."""
         if self.n_wrong:
             raise files.not_all(self.name, self.kind, self.n_wrong)
         if self.kind == "number" and not self.is_whole:

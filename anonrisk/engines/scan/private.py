@@ -58,7 +58,7 @@ class FileState:
         return self.seen[2]
 
     def refuse_changed(self) -> None:
-        """Refuse a file that is not what it was: two statements would see two tables."""
+        """Reject a file that is not what it was: two statements would see two tables."""
         with suppress(UnreadableTableError):
             if FileState.of(self.part) == self:
                 return
@@ -139,7 +139,7 @@ class ScannedFiles:
         return found
 
     def refuse_changed(self) -> None:
-        """Refuse files that are not what they were."""
+        """Reject files that are not what they were."""
         for state in self.states:
             state.refuse_changed()
 

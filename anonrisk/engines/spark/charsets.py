@@ -58,7 +58,7 @@ def java(encoding: str | None) -> str:
 
 
 def refuse_unknown(spark: SparkSession, encoding: str | None) -> None:
-    """Refuse an encoding that the Java of Spark lacks: a small runtime is without many.
+    """Reject an encoding that the Java of Spark lacks: a small runtime is without many.
 
     The session must be one of `read.session`: with other settings Spark 4 decodes a few only.
     """

@@ -98,7 +98,7 @@ class TextSource:
         return part_of(path)
 
     def refuse_damaged(self, path: str, raw: bytes | None, *, lost: bool, nul: bool) -> None:
-        """Refuse a file that is no text in its encoding, by how it begins and what it holds."""
+        """Reject a file that is no text in its encoding, by how it begins and what it holds."""
         part = self.part(path)
         begin = bytes(raw or b"").hex().upper()
         text_files.refuse_spreadsheet(part, bytes(raw or b""))
@@ -145,7 +145,7 @@ def part_of(path: str) -> Part:
 
 
 def refuse_foreign(names: Sequence[str]) -> None:
-    """Refuse files that Spark would take for text although they are none, by their names."""
+    """Reject files that Spark would take for text although they are none, by their names."""
     for name in names:
         part = part_of(name)
         files.refuse_spreadsheets([part])

@@ -101,7 +101,7 @@ def paths(name: str, kind: Any) -> list[str]:
 
 
 def refuse_nested(field: StructField, role: str) -> None:
-    """Refuse a column whose cells have no equality as one cell."""
+    """Reject a column whose cells have no equality as one cell."""
     type_name = field.dataType.typeName()
     if type_name in _SCALARS:
         return

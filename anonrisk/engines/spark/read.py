@@ -71,7 +71,7 @@ def _check(
     kinds: Mapping[str, str],
     scales: Collection[str],
 ) -> dict[str, bool]:
-    """Refuse cells that are not what they should be, in one pass; tell which are all whole.
+    """Reject cells that are not what they should be, in one pass; tell which are all whole.
 
     What is measured on a scale, as a weight, need not be told apart by its last digits.
     """
@@ -128,7 +128,7 @@ _WRITTEN = re.compile(
 def refuse_different(
     spark: SparkSession, frame: DataFrame, names: Sequence[str], options: Mapping[str, str]
 ) -> None:
-    """Refuse a table of which one file says less of its columns than another.
+    """Reject a table of which one file says less of its columns than another.
 
     Spark takes the word of one of them, and would publish what another calls a name.
     """
@@ -190,7 +190,7 @@ def _attrs(name: str | None) -> str:
 
 
 def _writing(name: str) -> str:
-    """Say of which writing a file is: those of one have the same columns and roles."""
+    """Return of which writing a file is: those of one have the same columns and roles."""
     found = _WRITTEN.search(name)
     return name if found is None else found[1]
 
@@ -368,7 +368,7 @@ def _check_options(format: str, options: Mapping[str, str]) -> None:  # noqa: A0
 
 
 def _refuse_ignoring(spark: SparkSession) -> None:
-    """Refuse tables of Hive where the cluster passes over files, which no session can change."""
+    """Reject tables of Hive where the cluster passes over files, which no session can change."""
     for key in NOTHING_IGNORED:
         setting = f"spark.files.{key}"
         if str(spark.conf.get(setting, "false")).casefold() == "true":
@@ -426,7 +426,7 @@ def _refuse_in_folders(
     format: str,  # noqa: A002
     folders: Sequence[str],
 ) -> None:
-    """Refuse columns that are in the folders as well: Spark takes what the folder says."""
+    """Reject columns that are in the folders as well: Spark takes what the folder says."""
     if not folders:
         return
     keys = {key.casefold() for key in folders}

@@ -150,7 +150,7 @@ def _first_row(source: TextSource, head: Head, sep: str) -> list[str]:
 
 
 def check_across_lines(source: TextSource, sep: str, width: int) -> bool:
-    """Refuse files that the reader of whole files may read otherwise than Python does.
+    """Reject files that the reader of whole files may read otherwise than Python does.
 
     Tell whether every end of a line that a cell holds is CRLF, of which Spark makes LF where rows
     end so too.
@@ -238,7 +238,7 @@ def _not_certain(source: TextSource, path: str) -> UnreadableTableError:
 
 
 def refuse_widths(source: TextSource, head: Head, width: int) -> None:
-    """Refuse rows of too few or too many cells, where lines are rows."""
+    """Reject rows of too few or too many cells, where lines are rows."""
     part = source.part(head.paths[0])
     for n_cells in (head.fewest, head.most):
         if n_cells is not None and n_cells != width:
@@ -379,7 +379,7 @@ def _in_order(
 
 
 def _places(names: list[str], header: list[str]) -> list[int]:
-    """Say where a file has each column; of several with one name the first is the first.
+    """Return where a file has each column; of several with one name the first is the first.
 
     Examples
     --------

@@ -64,12 +64,12 @@ def read(source: TextSource, wanted: Wanted, folders: Sequence[str]) -> DataFram
 
 
 def _ends(source: TextSource) -> str | None:
-    """Say where lines end: of other encodings than UTF-8 Spark must be told, and knows one way."""
+    """Return where lines end: Spark must be told for encodings other than UTF-8, and knows one way."""
     return None if source.charset == "UTF-8" else "\n"
 
 
 def _check(source: TextSource, fields: Sequence[Any]) -> None:
-    """Refuse lines that are not one object each, and columns that mix texts and numbers."""
+    """Reject lines that are not one object each, and columns that mix texts and numbers."""
     lines = source.lines(_ends(source))
     f, _ = modules(lines)
     line = f.col("line")

@@ -88,7 +88,7 @@ def counted(
 
 
 def _unknown(projection: Projection, recodings: Mapping[Name, Recoding]) -> dict[Any, Column]:
-    """Say of which records the values are unknown, column by column."""
+    """Return of which records the values are unknown, column by column."""
     unknown = {}
     for name, recoding in recodings.items():
         if isinstance(recoding, Level):
@@ -117,7 +117,7 @@ def replaced(
 
 
 def kind_of(projection: Projection, name: Name) -> str:
-    """Say what a column holds by its type."""
+    """Return what a column holds by its type."""
     return _KINDS.get(type_of(projection, name).typeName(), "other")
 
 

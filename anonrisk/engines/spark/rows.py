@@ -157,7 +157,7 @@ class SparkTable:
         return [{name: label_of(cell) for name, cell in row.asDict().items()} for row in found]
 
     def hold(self, roles: Mapping[Name, str]) -> dict[Name, str]:
-        """Say what columns hold, by their types."""
+        """Return what columns hold, by their types."""
         with guarded("read the schema"):
             kinds = {field.name: field.dataType.typeName() for field in self.frame.schema.fields}
         return {name: _HELD.get(kinds[str(name)], kinds[str(name)]) for name in roles}

@@ -49,7 +49,7 @@ class SparkSchema(Schema):
         return steps.perturbed(self.table)
 
     def check(self, roles: Mapping[Name, str]) -> None:
-        """Refuse streams and nested types from the schema, before any job."""
+        """Reject streams and nested types from the schema, before any job."""
         with guarded("read the schema"):
             # SQLFrame makes a column of any name that it does not know.
             if self.table.isStreaming is True:

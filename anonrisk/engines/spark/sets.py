@@ -214,7 +214,7 @@ class SparkSets:
         return self.projection.any_missing(self._values[: self._n_given])
 
     def _refused(self) -> int:
-        """Refuse what the question refuses, and say how many records are left out."""
+        """Reject what the question refuses, and say how many records are left out."""
         question = self._question
         if question.unit is None and question.missing == "value":
             return 0

@@ -37,7 +37,7 @@ class SqlFrameEngine:
         raise refused(SQLFRAME)
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Refuse everything else."""
+        """Reject everything else."""
         if name.startswith("__"):
             raise AttributeError(name)
         raise refused(SQLFRAME)

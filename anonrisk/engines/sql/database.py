@@ -52,7 +52,7 @@ class Database(Protocol):
 
 
 def database_of(given: Any) -> Database:
-    """Tell by which package a connection was opened, or can be."""
+    """Return by which package a connection was opened, or can be."""
     if isinstance(given, sa.Connection):
         return ThroughSqlAlchemy(given)
     if isinstance(given, sa.Engine):

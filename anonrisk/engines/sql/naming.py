@@ -130,7 +130,7 @@ def source_of(connection: Any, given: Any) -> tuple[Any, str]:
 
 
 def _check_repeated(connection: Any, query: str) -> None:
-    """Refuse a query that gives two columns one name, where the database would rename one."""
+    """Reject a query that gives two columns one name, where the database would rename one."""
     database = database_of(connection)
     alone = dialect_of(database.dialect).columns_alone(query)
     if alone is None:
@@ -172,7 +172,7 @@ def _quoted(name: str) -> str:
 
 
 def _require(connection: Any, parts: list[str]) -> None:
-    """Refuse a name that the database does not have, without a statement that fails.
+    """Reject a name that the database does not have, without a statement that fails.
 
     A statement that fails would end a transaction of the caller's.
     """

@@ -45,7 +45,7 @@ def without(table: SqlTable, columns: Qid) -> SqlTable:
 
 
 def check_new(table: SqlTable, names: list[str]) -> None:
-    """Refuse names of new columns that the table has, as a database would compare them."""
+    """Reject names of new columns that the table has, as a database would compare them."""
     taken = {name.casefold() for name in table.names}
     for name in names:
         if name.casefold() in taken:
@@ -70,7 +70,7 @@ def with_marks(table: SqlTable, marks: Mapping[str, Any], rows: Any = None) -> A
 
 
 def check_marks(table: SqlTable, beginning: str) -> None:
-    """Refuse columns that are called as our marks are."""
+    """Reject columns that are called as our marks are."""
     for name in table.names:
         if name.casefold().startswith(beginning):
             raise ArgumentError(f"column {name!r} has a name that anonrisk needs; rename it")

@@ -28,7 +28,7 @@ class SqlSchema(Schema):
         return self.frame.roles or None
 
     def check(self, roles: Mapping[Name, str]) -> None:
-        """Refuse columns by their type or collation when they are counted, not before."""
+        """Reject columns by their type or collation when they are counted, not before."""
 
     def nested(self) -> Sequence[str]:
         """List the paths inside structs, where the database has them."""

@@ -47,7 +47,7 @@ class SqlSource:
     roles: Roles | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse a database whose rules of equality are not known to be ours."""
+        """Reject a database whose rules of equality are not known to be ours."""
         dialect_of(self.database.dialect)
 
     @cached_property

@@ -110,7 +110,7 @@ def declared_boolean(table: SqlSource, name: Name) -> bool:
 def _check_collations(
     table: SqlSource, roles: Mapping[Name, str], found: Mapping[Name, str]
 ) -> None:
-    """Refuse a column that holds different texts for the same."""
+    """Reject a column that holds different texts for the same."""
     names = [name for name, kind in found.items() if kind in table.dialect.texts]
     if not names:
         return
@@ -163,7 +163,7 @@ class SqlTable(SqlSource):
         return [dict(zip(rows.columns, row, strict=False)) for row in found]
 
     def hold(self, roles: Mapping[Name, str]) -> dict[Name, str]:
-        """Say what columns hold; SQLite looks at every cell for it."""
+        """Return what columns hold; SQLite looks at every cell for it."""
         kinds = self.kinds(roles)
         return {
             name: "nothing" if kind in {"empty", '"NULL"'} else kind_of_cells(kind)
@@ -180,7 +180,7 @@ class SqlTable(SqlSource):
         return other
 
     def check_logarithms(self) -> None:
-        """Refuse an SQLite that was built without logarithms."""
+        """Reject an SQLite that was built without logarithms."""
         check_logarithms(self, "ln(")
 
     def n_rows(self) -> int:
@@ -189,7 +189,7 @@ class SqlTable(SqlSource):
         return sum(int(row[0]) for row in self.fetch(every, "count the rows"))
 
     def check_types(self, roles: Mapping[Name, str], ends: Mapping[Name, tuple[Any, Any]]) -> None:
-        """Refuse columns by the first and the last type, in the alphabet, of their cells."""
+        """Reject columns by the first and the last type, in the alphabet, of their cells."""
         kinds_of_stored(self, roles, ends)
 
     def group_labels(self, by: Name, labels: Sequence[Any]) -> list[Any]:
@@ -198,7 +198,7 @@ class SqlTable(SqlSource):
         return [bool(label) if truths and label is not None else label for label in labels]
 
     def holds(self, name: Name, role: str = "column") -> str:
-        """Say what a column holds, in the words of `equality`."""
+        """Return what a column holds, in the words of `equality`."""
         return kind_of_cells(self.kinds({name: role})[name])
 
 

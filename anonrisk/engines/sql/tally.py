@@ -85,7 +85,7 @@ class _TalliedSqlTable:
         return self.table.kinds(dict.fromkeys(columns, "quasi-identifier"))
 
     def _refuse_fine(self, instants: Mapping[Name, Any]) -> None:
-        """Refuse instants that are no whole microseconds: two of them would become one value."""
+        """Reject instants that are no whole microseconds: two of them would become one value."""
         for name, cell in instants.items():
             fine = self.table.dialect.nanoseconds(cell) % sa.literal_column("1000") != 0
             query = sa.select(sa.func.count()).select_from(self.table.source).where(fine)

@@ -66,7 +66,7 @@ def _without_sqlglot() -> UnsupportedFrameError:
 
 
 def check_logarithms(table: SqlSource, query: str) -> None:
-    """Refuse a query that takes logarithms in an SQLite that was built without them."""
+    """Reject a query that takes logarithms in an SQLite that was built without them."""
     if table.dialect.name != "sqlite" or "ln(" not in query:
         return
     try:

@@ -213,7 +213,7 @@ class ClassCounts(Document, render.PrintedTable):
         return float(below + (above - below) * (position - np.floor(position)))
 
     def refuse_overlap(self) -> None:
-        """Refuse classes that overlap, for a measure of classes that do not."""
+        """Reject classes that overlap, for a measure of classes that do not."""
         if self.missing == "wildcard":
             raise no_wildcard()
 

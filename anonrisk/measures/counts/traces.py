@@ -118,19 +118,19 @@ class LinkCounts:
 
 
 def missing_user(user: Name, n_missing: int) -> MissingUnitError:
-    """Say how many records belong to nobody."""
+    """Return how many records belong to nobody."""
     rows = count_of(n_missing, "record")
     return MissingUnitError(f"user {user!r} is missing in {rows}; every record must be somebody's")
 
 
 def missing_items(role: str, n_missing: Mapping[Name, int]) -> MissingValuesError:
-    """Say which columns miss how many values."""
+    """Return which columns miss how many values."""
     counts = ", ".join(f"{name!r} in {count_of(n, 'record')}" for name, n in n_missing.items() if n)
     return MissingValuesError(f"{role} is missing ({counts}) and missing='error' refuses that")
 
 
 def check_any(n_records: int, n_dropped: int) -> None:
-    """Refuse to measure nothing."""
+    """Reject to measure nothing."""
     if not n_records:
         dropped = count_of(n_dropped, "record")
         why = f"{dropped} dropped for a missing value" if n_dropped else "the table has no records"

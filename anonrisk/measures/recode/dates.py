@@ -33,7 +33,7 @@ class DatePart(Recoding):
     takes: ClassVar[tuple[str, ...] | None] = ("date", "timestamp")
 
     def __post_init__(self) -> None:
-        """Refuse parts that are none."""
+        """Reject parts that are none."""
         if self.part not in PARTS:
             raise ArgumentError(f"part={self.part!r} is not one of {', '.join(map(repr, PARTS))}")
         if self.earliest is not None and self.part != "year":
@@ -72,6 +72,6 @@ class DatePart(Recoding):
         return number.astype(np.int64), names
 
     def __str__(self) -> str:
-        """Say what is done."""
+        """Return what is done."""
         early = "" if self.earliest is None else f", {text.of_earlier(self.earliest)} together"
         return {"half": "half-year"}.get(self.part, self.part) + early

@@ -39,7 +39,7 @@ class Keep(Recoding):
         return np.arange(len(domain)), None
 
     def __str__(self) -> str:
-        """Say what is done."""
+        """Return what is done."""
         return "as it is"
 
 
@@ -60,7 +60,7 @@ class Star(Recoding):
         return self.label
 
     def __str__(self) -> str:
-        """Say what is done."""
+        """Return what is done."""
         return f"all {self.label!r}"
 
 
@@ -82,7 +82,7 @@ class Bins(Recoding):
     takes: ClassVar[tuple[str, ...] | None] = ("whole", "number")
 
     def __post_init__(self) -> None:
-        """Refuse edges that are not in order."""
+        """Reject edges that are not in order."""
         ascending = all(a < b for a, b in pairwise(self.edges))
         if not self.edges or not ascending or not np.all(np.isfinite(self.edges)):
             raise ArgumentError("edges of bins must be finite numbers in ascending order")
@@ -103,7 +103,7 @@ class Bins(Recoding):
         return self.places(domain.values.astype(np.float64)), self.labels
 
     def __str__(self) -> str:
-        """Say what is done."""
+        """Return what is done."""
         return f"{len(self.edges) + 1} bins: {', '.join(self.labels)}"
 
 
@@ -117,7 +117,7 @@ class TopBottom(Recoding):
     takes: ClassVar[tuple[str, ...] | None] = ("whole", "number")
 
     def __post_init__(self) -> None:
-        """Refuse ends that are none, or cross."""
+        """Reject ends that are none, or cross."""
         if self.bottom is None and self.top is None:
             raise ArgumentError("top and bottom coding needs top=, bottom= or both")
         for end in ("bottom", "top"):
@@ -143,7 +143,7 @@ class TopBottom(Recoding):
         return {"recoding": self.name, "bottom": self.bottom, "top": self.top}
 
     def __str__(self) -> str:
-        """Say what is done."""
+        """Return what is done."""
         ends = (("bottom", self.bottom), ("top", self.top))
         return ", ".join(f"{end} {text.of_number(x)}" for end, x in ends if x is not None)
 
@@ -187,7 +187,7 @@ class Level(Recoding):
         return self.hierarchy
 
     def knows(self, domain: Domain) -> Booleans:
-        """Tell of each value whether it is a leaf of the hierarchy."""
+        """Return of each value whether it is a leaf of the hierarchy."""
         leaves = self._tree().leaves
         return np.array([value in leaves for value in domain.texts()], dtype=bool)
 
@@ -215,7 +215,7 @@ class Level(Recoding):
         return stored
 
     def __str__(self) -> str:
-        """Say what is done."""
+        """Return what is done."""
         nodes = self.to_dict().get("nodes", [])
         return f"level {self.level}: {text.shortened(nodes)}" if nodes else f"level {self.level}"
 
@@ -225,7 +225,7 @@ def _root(hierarchy: Hierarchy) -> str:
 
 
 def fingerprint_of(hierarchy: Hierarchy) -> str:
-    """Tell one hierarchy from another without naming its values."""
+    """Return one hierarchy from another without naming its values."""
     paths = json.dumps(sorted(hierarchy.leaves.values()))
     return hashlib.sha256(paths.encode()).hexdigest()[:16]
 

@@ -35,7 +35,7 @@ class Recoding(ABC):
         return None
 
     def knows(self, domain: Domain) -> Booleans:
-        """Tell of each value whether there is a group for it."""
+        """Return of each value whether there is a group for it."""
         return np.ones(len(domain), dtype=bool)
 
     @property
@@ -50,7 +50,7 @@ class Recoding(ABC):
         return {"recoding": self.name, **{k: v for k, v in plain.items() if v is not None}}
 
     def __str__(self) -> str:
-        """Say in a few words what is done."""
+        """Return in a few words what is done."""
         raise NotImplementedError
 
 

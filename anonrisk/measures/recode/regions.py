@@ -123,7 +123,7 @@ class NumberRanges(ByRegion):
         return f"ranges by region: {both}, {_told_in(n_told)}"
 
     def __str__(self) -> str:
-        """Say what is done."""
+        """Return what is done."""
         if not self.edges:
             return f"all {text.MARKER!r}"
         lowest, highest = self._named(None, self.edges[0]), self._named(self.edges[-1], None)
@@ -211,7 +211,7 @@ class Parts(ByRegion):
         }
 
     def __str__(self) -> str:
-        """Say what is done."""
+        """Return what is done."""
         steps = [str(recoding).partition(":")[0] for recoding in self.levels]
         return steps[0] if len(steps) == 1 else f"{steps[0]} to {steps[-1]}, by region"
 

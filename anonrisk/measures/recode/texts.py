@@ -43,7 +43,7 @@ class Prefix(Recoding):
     takes: ClassVar[tuple[str, ...] | None] = ("text", "whole")
 
     def __post_init__(self) -> None:
-        """Refuse lengths that make no prefix."""
+        """Reject lengths that make no prefix."""
         if self.length < 1 or (self.width is not None and self.width < self.length):
             raise ArgumentError("a prefix has at least one character, and no more than its width")
 
@@ -57,7 +57,7 @@ class Prefix(Recoding):
         return numbered([self.label(value) for value in domain.texts()])
 
     def __str__(self) -> str:
-        """Say what is done."""
+        """Return what is done."""
         return f"first {'character' if self.length == 1 else f'{self.length} characters'}"
 
 
@@ -87,7 +87,7 @@ class ZipArea(Recoding):
     other: ClassVar[str] = "000"
 
     def __post_init__(self) -> None:
-        """Refuse areas that are not three digits."""
+        """Reject areas that are not three digits."""
         if not all(AREA.fullmatch(str(area)) for area in self.known):
             raise ArgumentError("areas of ZIP codes are texts of three digits")
 
@@ -101,7 +101,7 @@ class ZipArea(Recoding):
         return numbered([self.label(value) for value in domain.texts()])
 
     def __str__(self) -> str:
-        """Say what is done."""
+        """Return what is done."""
         return f"first 3 digits, small areas and other texts {self.other!r}"
 
 
@@ -135,7 +135,7 @@ class MergeRare(Recoding):
     takes: ClassVar[tuple[str, ...] | None] = ("text",)
 
     def __post_init__(self) -> None:
-        """Refuse a name for the others that is one of the kept."""
+        """Reject a name for the others that is one of the kept."""
         if not all(isinstance(value, str) for value in self.kept):
             raise ArgumentError("the values that stay must be texts")
         if self.other in self.kept:
@@ -161,7 +161,7 @@ class MergeRare(Recoding):
         return numbered([value if value in kept else self.other for value in begun])
 
     def __str__(self) -> str:
-        """Say what is done."""
+        """Return what is done."""
         first, n = self.beginning, len(self.kept)
         stay = "stays" if n == 1 else "stay"
         what = f"{n:,} {stay}" if first is None else f"{first}, {n:,} of them {stay}"

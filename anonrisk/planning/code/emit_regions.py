@@ -63,7 +63,7 @@ def _check_size(regions: Regions) -> None:
 
 
 def _lost(write: SqlWriter) -> tuple[tuple[str, ...], str, str]:
-    """Say which column tells the records of no region, how, and what size they have then."""
+    """Return which column tells the records of no region, how, and what size they have then."""
     if write.on_unseen == "top":
         return (), "", "0"
     size = "0" if write.on_unseen == "suppress" else write.error(_NO_REGION, _REGION)

@@ -239,7 +239,7 @@ def by_region(regions: Regions, tally: Tally, qid: Qid, others: Qid) -> Coded:
 def told(
     axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition
 ) -> tuple[Regions, PlanOutcome, list[float]]:
-    """Tell regions by the places that they need; measure their classes and columns."""
+    """Return regions by the places that they need; measure their classes and columns."""
     regions = regions_of(axes, qid, tally, parts)
     sizes = parts.sizes
     n = int(sizes.sum())
@@ -270,7 +270,7 @@ def told(
 
 
 def regions_of(axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition) -> Regions:
-    """Tell regions by the places that they need."""
+    """Return regions by the places that they need."""
     cuts, boxes = parts.cuts.copy(), parts.boxes.copy()
     columns: dict[Name, ByRegion] = {}
     for c, (name, axis) in enumerate(zip(qid, axes, strict=True)):
@@ -493,7 +493,7 @@ def _weighted(plan: Plan | None, weights: Sequence[float] | None) -> float:
 
 
 def worthwhile(by_region: Plan, max_loss: float | None) -> Plan:
-    """Refuse a plan that loses too much."""
+    """Reject a plan that loses too much."""
     loss = _after(by_region).loss
     if max_loss is not None and loss > max_loss * (1 + 1e-9):
         raise PlanError(

@@ -202,7 +202,7 @@ class RegionPart:
 def keeping(
     part: RegionPart, values: Integers, size: int, limits: Sequence[RegionLimit]
 ) -> tuple[Integers, Booleans]:
-    """Tell by region and value whether the records that have both keep to the limits.
+    """Return by region and value whether the records that have both keep to the limits.
 
     Gives the region of each pair, in order of both, and whether it does.
     """

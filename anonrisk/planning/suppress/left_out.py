@@ -54,7 +54,7 @@ class _Share:
     n_gone: int
 
     def check(self, n_left: int) -> None:
-        """Refuse to leave out more than that."""
+        """Reject to leave out more than that."""
         n, most = self.n_rows + self.n_gone, self.plan.max_suppression
         if n - n_left > self.plan.may_leave_out(n):
             rules = self.plan.class_rules

@@ -349,7 +349,7 @@ class _KeysBelow:
         self._refuse()
 
     def _refuse(self) -> None:
-        """Refuse weights that leave too little to suppress."""
+        """Reject weights that leave too little to suppress."""
         kept = tuple(column for column, weight in enumerate(self.weights) if weight == inf)
         alike = self.keys.sizes(kept)[self.below]
         stuck = int(self.were.counts[alike < self.k].sum())
@@ -375,7 +375,7 @@ class _KeysBelow:
         self.codes[cells] = -1
 
     def enough(self, sets: list[Columns]) -> Booleans:
-        """Tell of each set, and each key, whether losing it is enough for the key itself."""
+        """Return of each set, and each key, whether losing it is enough for the key itself."""
         return np.stack(
             [self.keys.sizes(self.without(chosen))[self.below] >= self.k for chosen in sets]
         )

@@ -283,7 +283,7 @@ class Budget(ABC):
         return written
 
     def parameters(self) -> dict[str, Any]:
-        """Say what was measured, without the values of an order or a hierarchy."""
+        """Return what was measured, without the values of an order or a hierarchy."""
         unsaid = (*self.unsaid, "sensitive")
         return {key: value for key, value in self._own().items() if key not in unsaid}
 
@@ -351,12 +351,12 @@ class Budget(ABC):
     # ---- measuring and telling ------------------------------------------------------------------
 
     def need(self, context: Context) -> Need | None:
-        """Say what has to be measured apart; most budgets are arithmetic on what is counted."""
+        """Return what has to be measured apart; most budgets are arithmetic on what is counted."""
         return None
 
     @abstractmethod
     def sentence(self, found: Value, of: Subject) -> str:
-        """Say what was measured and what is asked for, without a full stop."""
+        """Return what was measured and what is asked for, without a full stop."""
 
     @classmethod
     def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int | None:
@@ -399,7 +399,7 @@ class Budget(ABC):
         return {name: own.get(how.key) for name, how in self.expectation_fields.items()}
 
     def not_expected(self, context: Context) -> str | None:
-        """Say why no expectation can ask it of a batch, as what follows the budget's name."""
+        """Return why no expectation can ask it of a batch, as what follows the budget's name."""
         return None
 
 
@@ -441,7 +441,7 @@ class ReleaseBudget(Budget):
     """What a check of one table says, in place of a number."""
 
     def not_expected(self, context: Context) -> str:
-        """Say that a batch is one table."""
+        """Return that a batch is one table."""
         return ": a batch is one table; Release.check judges several"
 
 
@@ -461,7 +461,7 @@ class SensitiveBudget(Budget):
 
     @abstractmethod
     def score(self, engine: Engine, frame: Any, about: Sensitive) -> tuple[Sensitive, Score]:
-        """Say what the engine scores, and what it has to know of the column for that."""
+        """Return what the engine scores, and what it has to know of the column for that."""
 
     @classmethod
     def counts(cls, given: Mapping[str, Any], shared: dict[str, Any]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class Differencing(base.ReleaseBudget):
         return f"differencing: {{k: {self.k}, net: true}}"
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
-        """Say how many are exposed."""
+        """Return how many are exposed."""
         number = int(found.number)
         are = "is" if number == 1 else "are"
         return (

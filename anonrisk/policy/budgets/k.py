@@ -45,7 +45,7 @@ class K(base.SizeBudget):
         return "min(n)"
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
-        """Say how small the smallest class is."""
+        """Return how small the smallest class is."""
         return (
             f"The smallest class of {of.columns} has {count_of(int(found.number), of.who)}; "
             f"at least {self.limit:,} are asked for"

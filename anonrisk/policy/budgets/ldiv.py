@@ -120,7 +120,7 @@ class LDiv(base.SensitiveBudget):
         return about, diversity_score(self.kind, self.c)
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
-        """Say how diverse the least diverse class is."""
+        """Return how diverse the least diverse class is."""
         return (
             f"The least diverse class of {of.columns} has a {self.kind} l-diversity of "
             f"{found.number:.6g} in {of.sensitive}; at least {self.limit:g} is asked for"

@@ -21,7 +21,7 @@ class LinkedBudget(base.ReleaseBudget):
     lacks = "one table is joined with nothing: Release.check judges it, with the links of a release"
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
-        """Say how few are left in the join."""
+        """Return how few are left in the join."""
         return (
             f"The fewest persons with one combination of {of.columns}, where the tables are "
             f"joined, are {int(found.number):,}; at least {self.limit:,} are asked for"

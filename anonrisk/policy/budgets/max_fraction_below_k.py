@@ -43,7 +43,7 @@ class MaxFractionBelowK(base.SizeBudget):
         return f"sum(if(n < {self.k}, records, 0D)) / sum(records)"
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
-        """Say how many are in small classes."""
+        """Return how many are in small classes."""
         return (
             f"{percent(found.number, self.limit)} of the {of.who}s are in classes of "
             f"{of.columns} smaller than {self.k}; at most {as_given(self.limit)} may be"

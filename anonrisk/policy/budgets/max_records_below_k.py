@@ -44,7 +44,7 @@ class MaxRecordsBelowK(base.SizeBudget):
         return f"sum(if(n < {self.k}, records, 0D))"
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
-        """Say how many are in small classes."""
+        """Return how many are in small classes."""
         are = "is" if found.number == 1 else "are"
         return (
             f"{count_of(int(found.number), of.who)} {are} in classes of {of.columns} smaller than "

@@ -27,7 +27,7 @@ NOT_LOOKED_FOR = ", where suppressed cells are marked: they are not looked for"
 
 
 def removed(evidence: Evidence, context: Context) -> str | Problem | None:
-    """Say what shows that records or cells were removed from a table; None where nothing does."""
+    """Return what shows that records or cells were removed from a table, or None."""
     marked, before = evidence.apart.get(MARKED.name), context.n_original
     if isinstance(marked, Problem):
         return marked
@@ -38,7 +38,7 @@ def removed(evidence: Evidence, context: Context) -> str | Problem | None:
 
 
 def no_prediction(evidence: Evidence, context: Context) -> Problem | None:
-    """Refuse to tell of people outside a table from which rare ones are known to be gone."""
+    """Reject to tell of people outside a table from which rare ones are known to be gone."""
     known = removed(evidence, context)
     if known is None or isinstance(known, Problem):
         return known
@@ -80,7 +80,7 @@ class MaxSuppressed(base.TableBudget):
         return base.Value(min((before - n_rows + (marked or 0) + gone) / before, 1.0))
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
-        """Say how many are suppressed."""
+        """Return how many are suppressed."""
         return (
             f"{percent(found.number, self.limit)} of the rows are suppressed; "
             f"at most {as_given(self.limit)} may be"
@@ -92,5 +92,5 @@ class MaxSuppressed(base.TableBudget):
         return "1 is every row; 5% is 0.05"
 
     def not_expected(self, context: Context) -> str:
-        """Say that only whoever removed rows knows of them."""
+        """Return that only whoever removed rows knows of them."""
         return ": a batch does not tell what was removed from it"

@@ -61,7 +61,7 @@ class MaxUniqueFraction(base.SizeBudget):
         return "sum(if(n = 1, records, 0D)) / sum(records)"
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
-        """Say how many are alone."""
+        """Return how many are alone."""
         return (
             f"{percent(found.number, self.limit)} of the {of.who}s are alone with their "
             f"{of.columns}; at most {as_given(self.limit)} may be"

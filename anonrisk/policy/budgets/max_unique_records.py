@@ -38,7 +38,7 @@ class MaxUniqueRecords(base.SizeBudget):
         return "sum(if(n = 1, records, 0D))"
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
-        """Say how many are alone."""
+        """Return how many are alone."""
         are = "is" if found.number == 1 else "are"
         return (
             f"{count_of(int(found.number), of.who)} {are} alone with their {of.columns}; "

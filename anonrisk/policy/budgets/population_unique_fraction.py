@@ -68,7 +68,7 @@ class PopulationUniqueFraction(base.SizeBudget):
         return base.Value(float(bounds.high), float(bounds.low))
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
-        """Say between which shares are alone."""
+        """Return between which shares are alone."""
         return (
             f"Of {self.population_size:,} people, from {percent(found.estimate or 0.0)} to "
             f"{percent(found.number, self.limit)} are alone with their {of.columns}; "
@@ -76,5 +76,5 @@ class PopulationUniqueFraction(base.SizeBudget):
         )
 
     def not_expected(self, context: Context) -> str | None:
-        """Say that an expectation knows no suppressed cells."""
+        """Return that an expectation knows no suppressed cells."""
         return None if context.suppressed is None else NOT_LOOKED_FOR

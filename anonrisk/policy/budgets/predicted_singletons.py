@@ -89,7 +89,7 @@ class PredictedSingletons(base.SizeBudget):
         return {limit: self.limit, "group_size": self.group_size, **severity}
 
     def parameters(self) -> dict[str, Any]:
-        """Say for which group."""
+        """Return for which group."""
         return {"group_size": self.group_size}
 
     def need(self, context: Context) -> base.Need | None:
@@ -107,7 +107,7 @@ class PredictedSingletons(base.SizeBudget):
         return base.Value(float(high) / unit, float(prediction.mean) / unit)
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
-        """Say how many are expected, and how many there may be."""
+        """Return how many are expected, and how many there may be."""
         if self.as_fraction:
             numbers = (percent(found.estimate or 0.0), percent(found.number, self.limit))
             most = as_given(self.limit)
@@ -150,5 +150,5 @@ class PredictedSingletons(base.SizeBudget):
         return {"group_size": self.group_size, limit: self.limit}
 
     def not_expected(self, context: Context) -> str | None:
-        """Say that an expectation knows no suppressed cells."""
+        """Return that an expectation knows no suppressed cells."""
         return None if context.suppressed is None else NOT_LOOKED_FOR

@@ -233,7 +233,7 @@ class RiskBudget(base.SizeBudget):
         return base.Value(found.high, found.low, risk.assumes)
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
-        """Say how large the risk is, or how many have a larger one."""
+        """Return how large the risk is, or how many have a larger one."""
         low, rests_on = found.estimate, f" ({found.note})" if found.note else ""
         if self.measure == "share_above":
             least = "" if low is None else f"From {percent(low)} to "
@@ -313,7 +313,7 @@ class RiskBudget(base.SizeBudget):
         return own
 
     def not_expected(self, context: Context) -> str | None:
-        """Say that an expectation knows neither weights nor suppressed cells."""
+        """Return that an expectation knows neither weights nor suppressed cells."""
         if self.attacker == "prosecutor":
             return None
         if context.weight is not None:

@@ -155,7 +155,7 @@ class TCloseness(base.SensitiveBudget):
         return ordered, Score(distance)
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
-        """Say how far the worst class is away."""
+        """Return how far the worst class is away."""
         return (
             f"The worst class of {of.columns} is {found.number:.6g} away from the table in "
             f"{of.sensitive} ({self.distance} distance); at most {self.limit:g} is allowed"

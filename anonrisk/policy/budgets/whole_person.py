@@ -67,7 +67,7 @@ class WholePerson(base.SizeBudget):
         return found if isinstance(found, Problem) else base.Value(found.k)
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
-        """Say how few are alike."""
+        """Return how few are alike."""
         return (
             f"The fewest persons who have the same rows of {of.columns}, all of them together, "
             f"are {int(found.number):,}; at least {self.limit:,} are asked for"

@@ -27,7 +27,7 @@ def slug_of(name: str) -> str:
 
 
 def refuse_no_gate(policy: Terms) -> None:
-    """Refuse a policy under which nothing would ever be published."""
+    """Reject a policy under which nothing would ever be published."""
     for finding in limits.of_policy(policy):
         if finding.blocks():
             raise PolicyError(finding.sentence)

@@ -85,7 +85,7 @@ def _asked_of(policy: Terms) -> list[_AskedTest]:
 
 
 def _asked_settings(policy: Terms) -> Iterator[str]:
-    """Say which settings need more than a test knows."""
+    """Return which settings need more than a test knows."""
     refuse_no_gate(policy)
     if not policy.roles.whole:
         raise PolicyError(

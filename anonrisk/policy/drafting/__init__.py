@@ -186,7 +186,7 @@ def _document(
 def _notes(
     made: Mapping[Name, Proposal], found: Together, seconds: float, left_out: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Say what a person must know beside the columns."""
+    """Return what a person must know beside the columns."""
     if found.n_undecided:
         yield (
             f"The search stopped after {seconds:g} seconds with "

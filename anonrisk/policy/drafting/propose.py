@@ -42,7 +42,7 @@ class Proposal:
 def propose(
     facts: Mapping[Name, Facts], fixed: Mapping[Name, Proposal], *, unit_wanted: bool
 ) -> dict[Name, Proposal]:
-    """Give each column a role by its own counts and name; `fixed` ones are settled already."""
+    """Return each column a role by its own counts and name; `fixed` ones are settled already."""
     made = {column: fixed.get(column) or _alone(column, seen) for column, seen in facts.items()}
     keys = [
         column
@@ -144,7 +144,7 @@ def unlike(
 def with_reasons(
     made: Mapping[Name, Proposal], facts: Mapping[Name, Facts], found: Together
 ) -> dict[Name, Proposal]:
-    """Say of each quasi-identifier whom it singles out, and what else it may be."""
+    """Return of each quasi-identifier whom it singles out, and what else it may be."""
     # Counts cannot tell what is sensitive; they are asked where no name has told.
     ask = not any(proposal.role == "sensitive" for proposal in made.values())
     return {

@@ -172,7 +172,7 @@ def _with_certainties(
 
 
 def drawn(people: Interval, fraction: float, alpha: float) -> Interval:
-    """Say how many of some people come into a table: a draw of each with the same chance.
+    """Return how many of some people come into a table: a draw of each with the same chance.
 
     Without replacement it varies less, and so does a sum of shares of certainty.
     """

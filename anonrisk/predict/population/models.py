@@ -364,7 +364,7 @@ def most_uniques(sample: Sample) -> int:
 
 
 def check_model(model: str) -> None:
-    """Refuse a model that there is not."""
+    """Reject a model that there is not."""
     one_of(model, "model", MODELS)
 
 

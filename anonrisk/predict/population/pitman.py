@@ -40,7 +40,7 @@ class Pitman(PrintedFields):
     alpha: float
 
     def __post_init__(self) -> None:
-        """Refuse parameters outside the model."""
+        """Reject parameters outside the model."""
         if not 0 <= self.alpha < 1 or not -self.alpha < self.theta < inf:
             raise ArgumentError(
                 "Pitman's model takes alpha from 0 to below 1, and theta + alpha above 0"

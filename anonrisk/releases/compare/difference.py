@@ -73,7 +73,7 @@ def summed(key: Integers, hashes: Hashes, n: int) -> Hashes:
 
 
 def all_alike(group: Integers, value: Integers) -> Booleans:
-    """Tell of each member whether all of the group have its value."""
+    """Return of each member whether all of the group have its value."""
     one = np.empty(group.max(initial=0) + 1, dtype=value.dtype)
     one[group] = value
     differs = np.zeros(len(one), dtype=bool)
@@ -169,7 +169,7 @@ class _NetValues:
         return less, more
 
     def learned(self, which: int, changed: Integers) -> Booleans:
-        """Tell in which classes all who changed have one value, and the class has others."""
+        """Return in which classes all who changed have one value, and the class has others."""
         n_values = np.bincount(self.cls[self.changes[which] > 0], minlength=self.n_classes)
         in_class = np.bincount(self.cls[self.there[which] > 0], minlength=self.n_classes)
         known: Booleans = (n_values == 1) & (self.certain[which] == changed) & (in_class > 1)

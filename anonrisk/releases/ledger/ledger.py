@@ -508,7 +508,7 @@ class Ledger:
         return found
 
     def _check_file(self, *, new: bool) -> None:
-        """Refuse a file that others may use; make a new one that only its owner may."""
+        """Reject a file that others may use; make a new one that only its owner may."""
         name = self._engine.url.database
         if not name or name == ":memory:":
             raise ArgumentError("a ledger in memory forgets: name a file")
@@ -582,7 +582,7 @@ def as_ledger(given: Any) -> Ledger:
 
 
 def _moved(entries: LedgerEntries, head: str | None) -> LedgerMovedError:
-    """Say what was published since the release was checked."""
+    """Return what was published since the release was checked."""
     last = f" (release {entries[-1].release!r} by {shown(entries[-1].by)})" if entries.items else ""
     return LedgerMovedError(
         f"somebody published since this release was checked: the ledger is at entry "

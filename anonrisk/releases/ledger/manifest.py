@@ -215,7 +215,7 @@ class Manifest(Document, PrintedTable):
     _parts = (PublishedFile, PublishedTable)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be so; what is kept is a copy of what was given."""
+        """Reject what cannot be so; what is kept is a copy of what was given."""
         for name in _TEXTS:
             given = getattr(self, name)
             if not isinstance(given, str) or not given.strip():
@@ -487,6 +487,6 @@ def moment(written: Any) -> datetime:
 
 
 def _told(waiver: Mapping[str, Any]) -> str:
-    """Say what a waiver says, each part of it as far as it is there."""
+    """Return what a waiver says, each part of it as far as it is there."""
     said = [f"{key} {shown(value)}" for key, value in waiver.items()]
     return f"Waiver: {', '.join(said)}"

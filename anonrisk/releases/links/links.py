@@ -299,7 +299,7 @@ def _names(asked: Sequence[_LinkedTable]) -> Qid:
 
 
 def _check_type(asked: Sequence[_LinkedTable], place: int, kinds: Sequence[str]) -> None:
-    """Refuse to join along columns of different types."""
+    """Reject to join along columns of different types."""
     columns = [f"{one.name}.{one.on[place]}" for one in asked]
     refusals.check_one_type(list(zip(columns, kinds, strict=True)))
 
@@ -385,7 +385,7 @@ def _numbers(hashes: Any) -> tuple[Integers, int]:
 
 
 def _refuse_half_keys(asked: Sequence[_LinkedTable]) -> None:
-    """Refuse a person's key that is joined with more beside it, or with something else."""
+    """Reject a person's key that is joined with more beside it, or with something else."""
     for one in asked:
         if one.unit is None or one.unit not in one.on:
             continue
@@ -475,7 +475,7 @@ def _shared(asked: Sequence[_LinkedTable], tallies: Sequence[Tally]) -> tuple[li
 
 
 def _kind(domain: Domain) -> str:
-    """Say what values are, whether they happen to be whole or not; without any, they fit all."""
+    """Return what values are, whether they happen to be whole or not; without any, they fit all."""
     if not len(domain):
         return "missing"
     return "number" if domain.kind in NUMBERS else domain.kind

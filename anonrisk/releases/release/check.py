@@ -199,7 +199,7 @@ class _Join:
         return of if isinstance(self.sizes, Problem) else f"{of}; {self.sizes.told}"
 
     def warnings(self, qid: Qid) -> list[Finding]:
-        """Say it where hardly anything was joined: a pass is then of little."""
+        """Return it where hardly anything was joined: a pass is then of little."""
         if isinstance(self.sizes, Problem) or not self.sizes.hardly_matched:
             return []
         few = ", ".join(map(str, self.sizes.hardly_matched))

@@ -133,7 +133,7 @@ def _policies_of(given: Any, tables: Mapping[str, Any], folder: Path) -> Policy 
 
 
 def refuse_others(policies: Mapping[str, Any], tables: Mapping[str, Any]) -> None:
-    """Refuse policies of tables that there are not, and tables without one."""
+    """Reject policies of tables that there are not, and tables without one."""
     for name in policies:
         if name not in tables:
             raise PolicyError(f"policy of {name!r}: there is no such table{nearest(name, tables)}")
@@ -256,7 +256,7 @@ def _text(given: Any, where: str) -> str:
 
 
 def _check_links(links: Iterable[Link], policies: Mapping[str, Policy]) -> None:
-    """Refuse links between tables that there are not, and those that no budget judges."""
+    """Reject links between tables that there are not, and those that no budget judges."""
     for link in links:
         for name in link.tables:
             if name not in policies:

@@ -54,7 +54,7 @@ class PublishedFile:
     table: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no size or digest, and a path that leads out of its folder."""
+        """Reject what is no size or digest, and a path that leads out of its folder."""
         if type(self.size) is not int or self.size < 0 or not _SHA256.fullmatch(self.sha256):
             raise ManifestError("the manifest has a file whose size or SHA-256 is none")
         parts = PurePosixPath(self.path).parts

@@ -96,7 +96,7 @@ class Waiver(Document, PrintedFields):
 
 
 def refuse_wrong(waivers: Sequence[Waiver], policies: Mapping[str, Policy]) -> None:
-    """Refuse waivers of tables and budgets that there are not, and two of the same."""
+    """Reject waivers of tables and budgets that there are not, and two of the same."""
     for i, waiver in enumerate(waivers):
         policy = policies.get(waiver.table)
         if policy is None:
@@ -115,7 +115,7 @@ def refuse_wrong(waivers: Sequence[Waiver], policies: Mapping[str, Policy]) -> N
 
 
 def refuse_expired(waivers: Iterable[Waiver], today: date | None = None) -> None:
-    """Refuse waivers whose last day has passed: who waives again decides again."""
+    """Reject waivers whose last day has passed: who waives again decides again."""
     for waiver in waivers:
         if waiver.expired(today):
             raise PolicyError(

@@ -45,7 +45,7 @@ class Kept(render.PrintedLines, Generic[CountsT]):
         return key_id(self.key)
 
     def check_same(self, other: object, doing: str) -> None:
-        """Refuse what is of another kind, or of another key: no hash of it is the same."""
+        """Reject what is of another kind, or of another key: no hash of it is the same."""
         what = self.file.what
         if not isinstance(other, type(self)):
             kind = type(other).__name__
@@ -91,7 +91,7 @@ class Kept(render.PrintedLines, Generic[CountsT]):
     __hash__ = None  # type: ignore[assignment]
 
     def _last_lines(self) -> list[str]:
-        """Say what was left out, and how it is to be kept."""
+        """Return what was left out, and how it is to be kept."""
         lines = ["pseudonymous personal data, not anonymous: keep it apart from its key"]
         if self.counts.n_dropped:
             dropped = render.count_of(self.counts.n_dropped, "row")

@@ -112,7 +112,7 @@ def _evidence(
 
 
 def _check(held: State | Sketch, policy: Terms, table: CheckedTable, qid: Qid) -> None:
-    """Refuse counts of something else than the policy asks about."""
+    """Reject counts of something else than the policy asks about."""
     counts = held.counts
     unit = getattr(counts, "unit", None)
     for what, mine, its in (

@@ -27,6 +27,6 @@ def dialect_of(name: str) -> Dialect:
 
 
 def kind_of_cells(kind: str) -> str:
-    """Say what a column of some type holds; the type itself where we have no word for it."""
+    """Return what a column of some type holds; the type itself where we have no word for it."""
     held = (pair for one in DIALECTS.values() for pair in one.held.items())
     return next((word for word, kinds in held if kind in kinds), kind)

@@ -89,7 +89,7 @@ class DataFusion(Dialect):
         return "Timestamp with zone" if _ZONED.match(written) else name
 
     def tells_apart(self, table: Any, name: Any) -> Any:  # noqa: ARG002
-        """Tell that texts are compared exactly: there are no collations."""
+        """Return that texts are compared exactly: there are no collations."""
         return sa.true()
 
     def paths(self, table: Any) -> list[str]:
@@ -143,7 +143,7 @@ class DataFusion(Dialect):
         return query
 
     def in_transaction(self, connection: Any) -> bool:  # noqa: ARG002
-        """Tell that no transaction is to begin: there are none."""
+        """Return that no transaction is to begin: there are none."""
         return True
 
     def cursor(self, connection: Any, *, streams: bool) -> Any:  # noqa: ARG002
