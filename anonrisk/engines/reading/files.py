@@ -271,7 +271,7 @@ def in_folders_too(name: str) -> UnreadableTableError:
 
 
 def _identities(part: Part) -> set[object]:
-    """Say which file it is: a file has many paths, by links more than one name, and is packed."""
+    """Return what identifies a file: it has many paths, by links several names, and is packed."""
     whole = part.path.resolve()
     plain = whole
     while plain.suffix.casefold() in packed.SUFFIXES:

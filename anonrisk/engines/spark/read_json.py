@@ -64,7 +64,7 @@ def read(source: TextSource, wanted: Wanted, folders: Sequence[str]) -> DataFram
 
 
 def _ends(source: TextSource) -> str | None:
-    """Return where lines end: Spark must be told for encodings other than UTF-8, and knows one way."""
+    """Return where lines end: beside UTF-8 Spark must be told, and knows one way."""
     return None if source.charset == "UTF-8" else "\n"
 
 
