@@ -85,18 +85,18 @@ class AnonAccessor(render.PrintedTable, Generic[FrameT]):
     def _lines(self) -> list[str]:
         """Name the table and its roles, which are known without a look at its rows."""
         held = isinstance(self._frame, HeldTable)
-        of = f".anon of a {render.kind_of(self._frame.frame if held else self._frame)}"
+        about = f".anon of a {render.kind_of(self._frame.frame if held else self._frame)}"
         try:
             roles = function_of("roles")(self._frame)
         except AnonRiskError as error:
-            return [of, str(error)]
-        of += f" with {render.count_of(len(roles.columns), 'column')}"
+            return [about, str(error)]
+        about += f" with {render.count_of(len(roles.columns), 'column')}"
         if not roles:
-            return [of, "no roles declared: declare(quasi=[…], sensitive=[…], unit=…) says them"]
+            return [about, "no roles declared: declare(quasi=[…], sensitive=[…], unit=…) says them"]
         declared: dict[str, list[Name]] = {}
         for column in roles.columns:
             declared.setdefault(roles.of(column) or "no role", []).append(column)
-        return [of, *(f"{role}: {_listed(names)}" for role, names in declared.items())]
+        return [about, *(f"{role}: {_listed(names)}" for role, names in declared.items())]
 
     def _header(self) -> tuple[str, ...]:
         return "to", "ask"

@@ -66,8 +66,8 @@ class DatabaseTable(render.PrintedTable, SqlTable):
         return "column", "role"
 
     def _rows(self) -> list[list[str]]:
-        told = self._told
-        return [[render.named(name), told.of(name) or "-"] for name in told.columns]
+        summary = self._told
+        return [[render.named(name), summary.of(name) or "-"] for name in summary.columns]
 
 
 def table(
@@ -139,17 +139,17 @@ def table(
     """
     opened = naming.connection_of(connection)
     source, called = naming.source_of(opened, name)
-    found = DatabaseTable(opened, source, name=called)
-    with found.reading():
-        columns = tuple(found.names)
+    database_table = DatabaseTable(opened, source, name=called)
+    with database_table.reading():
+        columns = tuple(database_table.names)
     if not columns:
         # A statement that begins with FROM selects nothing in some databases.
         raise ArgumentError(f"{called} has no columns: begin a query with SELECT")
     roles = Roles(columns=columns)
-    given = {"quasi": quasi, "sensitive": sensitive, "direct": direct, "insensitive": insensitive}
-    if unit is not None or any(x is not None and len(x) for x in map(_sized, given.values())):
-        roles = column_roles.declare(columns, unit=unit, **given)
-    return replace(found, roles=roles)
+    fields = {"quasi": quasi, "sensitive": sensitive, "direct": direct, "insensitive": insensitive}
+    if unit is not None or any(x is not None and len(x) for x in map(_sized, fields.values())):
+        roles = column_roles.declare(columns, unit=unit, **fields)
+    return replace(database_table, roles=roles)
 
 
 def _sized(names: Any) -> Any:

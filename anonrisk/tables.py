@@ -101,12 +101,12 @@ def scan(
     if format is not None:
         one_of(format, "format", get_args(ScannedFormat))
     text = text_files.text_format(sep, encoding, na, dtypes or {})
-    given: Any = paths if isinstance(paths, (list, tuple, set)) else [paths]
-    for path in given or [None]:
+    values: Any = paths if isinstance(paths, (list, tuple, set)) else [paths]
+    for path in values or [None]:
         if not isinstance(path, (str, os.PathLike)):
-            kind = type(path).__name__ if given else "nothing"
+            kind = type(path).__name__ if values else "nothing"
             raise ArgumentError(f"files are named by a path, or a list of paths, not by {kind}")
-    named = [os.fspath(path) for path in given]
+    named = [os.fspath(path) for path in values]
     for path in named:
         if _ELSEWHERE.match(path) and not os.path.exists(path):  # noqa: PTH110
             shown = _PASSWORD.sub("//…@", files.without_values(path))
@@ -197,7 +197,7 @@ def table(
         from anonrisk.engines.arrow import ArrowEngine
 
         frame = ArrowEngine().hold(frame)
-    given = {"quasi": quasi, "sensitive": sensitive, "direct": direct, "insensitive": insensitive}
-    if unit is None and all(isinstance(names, tuple) and not names for names in given.values()):
+    fields = {"quasi": quasi, "sensitive": sensitive, "direct": direct, "insensitive": insensitive}
+    if unit is None and all(isinstance(names, tuple) and not names for names in fields.values()):
         return frame
-    return declare(frame, **given, unit=unit)
+    return declare(frame, **fields, unit=unit)

@@ -132,7 +132,7 @@ def assess(
     engine, question, columns = question_about(
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
     )
-    found: Values = {}
+    result: Values = {}
     dropped = missing_sensitive == "drop"
     sizes = ClassSizes.of(engine.count(frame, question)[0]) if dropped else None
     for column in columns:
@@ -144,24 +144,24 @@ def assess(
         counted, values = _score(engine, frame, question, about, settled, of_values, c)
         # Where records are left out for their sensitive value, class sizes are still those of all.
         sizes = counted if sizes is None else sizes
-        found |= {(name, column.column): value for name, value in values.items()}
+        result |= {(name, column.column): value for name, value in values.items()}
     assert sizes is not None  # noqa: S101
-    return Assessment(sizes, {**_of_sizes(names, sizes), **found})
+    return Assessment(sizes, {**_of_sizes(names, sizes), **result})
 
 
 def _of_sizes(names: Sequence[str], sizes: ClassSizes) -> Values:
     return {(name, None): _OF_SIZES[name][1](sizes) for name in names if name in _OF_SIZES}
 
 
-def _measures(given: Sequence[str] | None, c: float | None) -> list[str]:
+def _measures(value: Sequence[str] | None, c: float | None) -> list[str]:
     with_c = [name for name, formula in MEASURES.items() if formula.takes_c]
-    if given is None:
+    if value is None:
         return [name for name in MEANINGS if name not in with_c or c is not None]
-    if not isinstance(given, (str, list, tuple, set)):
+    if not isinstance(value, (str, list, tuple, set)):
         raise ArgumentError("measures is a list of their names")
     names = [
         one_of(name, "measure", list(MEANINGS))
-        for name in ([given] if isinstance(given, str) else given)
+        for name in ([value] if isinstance(value, str) else value)
     ]
     if not names:
         raise ArgumentError("no measure given: the list is empty")

@@ -38,15 +38,15 @@ class Assessment(render.PrintedTable):
 
     def __getitem__(self, measure: str) -> Any:
         """Return a measure; of several sensitive columns, the worst."""
-        found = [value for (name, _), value in self.values.items() if name == measure]
-        if not found:
+        results = [value for (name, _), value in self.values.items() if name == measure]
+        if not results:
             known = list(dict.fromkeys(name for name, _ in self.values))
             raise ArgumentError(
                 f"{measure!r} was not measured{nearest(measure, known) or '; '}"
                 f" There are {', '.join(known)}"
             )
         # A measure of class sizes is one number.
-        return MEASURES[measure].worst_of(found) if measure in MEASURES else found[0]
+        return MEASURES[measure].worst_of(results) if measure in MEASURES else results[0]
 
     def of(self, measure: str, sensitive: Name | None) -> Any:
         """Return a measure of one sensitive column."""

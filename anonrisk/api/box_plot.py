@@ -122,8 +122,8 @@ class BoxPlot(Document, render.PrintedTable):
         return ax
 
     def _headline(self) -> str:
-        of = f"Half of the classes of {pictures.joined(self.qid)}"
-        text = f"{of} are of size {self.overall.median:,.6g} at most"
+        about = f"Half of the classes of {pictures.joined(self.qid)}"
+        text = f"{about} are of size {self.overall.median:,.6g} at most"
         if not self.groups:
             return text
         medians = [each.median for _, each in self.groups]

@@ -70,8 +70,8 @@ def explain_risk(
     sizes, *rest = counter.count(first)
     singles, fewer = rest[: len(everything)], rest[len(everything) :]
     changes = [
-        Change(question.qid[i], "dropped", found, found.records_at_most(1), found.uniqueness)
-        for i, found in zip(everything, fewer, strict=False)
+        Change(question.qid[i], "dropped", result, result.records_at_most(1), result.uniqueness)
+        for i, result in zip(everything, fewer, strict=False)
     ]
     if not several:
         # Without any column all records are alike; one record is alone all the same.
@@ -79,9 +79,9 @@ def explain_risk(
         changes = [Change(question.qid[0], "dropped", None, alone, alone / sizes.n_records)]
     coarser = counter.coarsen([single.n_classes for single in singles])
     sets = [(*without[i], position) for i, (position, _) in coarser.items()]
-    for (i, (_, how)), found in zip(coarser.items(), counter.count(sets), strict=True):
-        alone, share = found.records_at_most(1), found.uniqueness
-        changes.append(Change(question.qid[i], str(how), found, alone, share))
+    for (i, (_, how)), result in zip(coarser.items(), counter.count(sets), strict=True):
+        alone, share = result.records_at_most(1), result.uniqueness
+        changes.append(Change(question.qid[i], str(how), result, alone, share))
     # Of two that help as much, the one that keeps more of the column comes first.
     changes.sort(key=lambda change: (change.singletons, change.dropped))
     return RiskExplanation(sizes, tuple(changes))

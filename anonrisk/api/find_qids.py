@@ -196,7 +196,7 @@ def find_qids(
 
 
 def _asked(
-    engine: Engine, frame: Any, given: Any, unit: Name | None, missing: str
+    engine: Engine, frame: Any, value: Any, unit: Name | None, missing: str
 ) -> tuple[Question, dict[Name, str], Qid]:
     """Find out which columns to search, which cannot be, and which the roles leave out."""
     schema = engine.schema(frame)
@@ -213,7 +213,7 @@ def _asked(
         schema.check({})
     apart: dict[Name, str] = {}
     left_out: Qid = ()
-    if given is None:
+    if value is None:
         declared = {*roles.direct, *roles.sensitive} if roles else set()
         left_out = tuple(name for name in names if name in declared or name == unit)
         wanted = dict.fromkeys(name for name in names if name not in left_out)
@@ -226,7 +226,7 @@ def _asked(
         if not asked:
             raise NoColumnsError("the table has no column that can be searched")
     else:
-        asked = as_names(given, "column", names)
+        asked = as_names(value, "column", names)
         require(asked, "column", names)
     if unit in asked:
         raise RoleConflictError(f"column {unit!r} cannot be both searched and unit")
@@ -248,13 +248,13 @@ def _ranked(
 ) -> tuple[FoundQid, ...]:
     """Put first what a person should worry about most."""
     values = [sizes.n_classes for sizes in outcome.columns]
-    found = [
+    results = [
         FoundQid(item.sizes, domain_size(values[i] for i in item.positions), population_size)
         for item in outcome.found
         if len(item.positions) > 1 or item.sizes.qid[0] not in direct
     ]
-    found.sort(key=lambda item: (-item.share / len(item.columns), len(item.columns)))
-    return tuple(found)
+    results.sort(key=lambda item: (-item.share / len(item.columns), len(item.columns)))
+    return tuple(results)
 
 
 def _look_alikes(counter: Counter, outcome: MinimalSets) -> tuple[LookAlike, ...]:

@@ -98,9 +98,9 @@ def generalize(
         "part": part,
         "top or bottom": top if top is not None else bottom,
     }
-    given = [way for way, value in ways.items() if value is not None]
+    values = [way for way, value in ways.items() if value is not None]
     if isinstance(columns, Mapping):
-        if given or not all(isinstance(recoding, Recoding) for recoding in columns.values()):
+        if values or not all(isinstance(recoding, Recoding) for recoding in columns.values()):
             raise ArgumentError(
                 "a dict maps columns to recodings of anonrisk.recode, and needs nothing more"
             )
@@ -109,7 +109,7 @@ def generalize(
         require(names, "column", known)
         schema.check(dict.fromkeys(names, "column"))
         return engine.rewrite(frame, Recode(recodings))
-    if len(given) != 1:
+    if len(values) != 1:
         raise ArgumentError(
             "give one way to generalize: bins=, prefix=, hierarchy= with level=, part=, "
             "or top= and bottom="
@@ -148,5 +148,5 @@ def _bins(engine: Engine, frame: Any, name: Name, bins: Any) -> Bins:
         whole = all(edge.is_integer() for edge in edges) and engine.schema(frame).is_whole(name)
         return Bins(edges, whole=whole)
     quantiles = QuantileBins(name, whole_number(bins, "bins", at_least=2))
-    found: Bins = engine.tally(frame, quantiles)
-    return found
+    result: Bins = engine.tally(frame, quantiles)
+    return result

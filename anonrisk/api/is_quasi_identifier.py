@@ -84,7 +84,7 @@ def is_quasi_identifier(
     """
     alpha = share_between(alpha, "alpha")
     size = population_of(population_size)
-    sizes, domain, given = measured_domain(
+    sizes, domain, value = measured_domain(
         frame, qids, size, domain_sizes, unit=unit, missing=missing
     )
-    return QidAnswer(sizes.qid, alpha, size, domain, given, sizes.uniqueness)
+    return QidAnswer(sizes.qid, alpha, size, domain, value, sizes.uniqueness)

@@ -461,11 +461,11 @@ def plan(  # noqa: PLR0915
 
 def _policy(qids: Any, policy: Any) -> StatesGoals | None:
     """Find the policy, given in place of columns or by name, itself or by its file."""
-    given = qids if policy is None else policy
-    if isinstance(given, StatesGoals):
-        return given
-    if isinstance(given, PathLike) or (policy is not None and isinstance(policy, str)):
-        return load_policy(given)
+    value = qids if policy is None else policy
+    if isinstance(value, StatesGoals):
+        return value
+    if isinstance(value, PathLike) or (policy is not None and isinstance(policy, str)):
+        return load_policy(value)
     if policy is not None:
         raise ArgumentError(f"policy is a Policy or its file, not a {type(policy).__name__}")
     return None
@@ -512,9 +512,9 @@ def _check_size(n: int, k: int, population_size: int | None, who: str) -> None:
         )
 
 
-def require_share(given: Any, what: str, *, exclusive: bool = False) -> None:
+def require_share(value: Any, what: str, *, exclusive: bool = False) -> None:
     """Reject what is no share."""
-    inside = _is_number(given) and (0 < given < 1 if exclusive else 0 <= given <= 1)
+    inside = _is_number(value) and (0 < value < 1 if exclusive else 0 <= value <= 1)
     if not inside:
         raise ArgumentError(
             f"{what} must be a share {'between' if exclusive else 'from'} 0 "
@@ -522,15 +522,15 @@ def require_share(given: Any, what: str, *, exclusive: bool = False) -> None:
         )
 
 
-def _is_number(given: Any) -> bool:
-    return isinstance(given, Real) and not isinstance(given, bool)
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _weights(qid: Qid, given: Mapping[Name, float] | None) -> list[float] | None:
-    if given is None:
+def _weights(qid: Qid, value: Mapping[Name, float] | None) -> list[float] | None:
+    if value is None:
         return None
-    require(given, "weight of", qid)
-    weights = [given.get(name, 1.0) for name in qid]
+    require(value, "weight of", qid)
+    weights = [value.get(name, 1.0) for name in qid]
     for name, weight in zip(qid, weights, strict=True):
         if not _is_number(weight) or not 0 <= weight < math.inf:
             raise WeightError(f"the weight of {name!r} must be a number from 0 up")

@@ -93,17 +93,17 @@ def probabilistic_k(
     """
     size = population_of(population_size)
     beta = share_between(beta, "beta")
-    sizes, domain, given = measured_domain(
+    sizes, domain, value = measured_domain(
         frame, qids, size, domain_sizes, unit=unit, missing=missing
     )
-    return ProbabilisticK(sizes, domain, given, size, beta)
+    return ProbabilisticK(sizes, domain, value, size, beta)
 
 
-def population_of(given: Any) -> int:
+def population_of(value: Any) -> int:
     """Read the size of a population."""
-    if given is None:
+    if value is None:
         raise ArgumentError("population_size is needed: how many people could be in the table")
-    return whole_number(given, "population_size", at_least=1)
+    return whole_number(value, "population_size", at_least=1)
 
 
 def measured_domain(
@@ -117,8 +117,8 @@ def measured_domain(
 ) -> tuple[ClassCounts, int, bool]:
     """Count the classes, and the values that are possible: given, or as many as there are."""
     engine, question = question_of(frame, qids, unit=unit, missing=missing)
-    given = dict(domain_sizes or {})
-    unknown = next((name for name in given if name not in question.qid), None)
+    fields = dict(domain_sizes or {})
+    unknown = next((name for name in fields if name not in question.qid), None)
     if unknown is not None:
         hint = nearest(unknown, question.qid)
         raise ArgumentError(f"domain_sizes names {unknown!r}, which is no quasi-identifier{hint}")
@@ -130,13 +130,13 @@ def measured_domain(
             f"population_size is smaller than the table, which has {sizes.n_records:,} records"
         )
     for name, single in zip(question.qid, singles, strict=True):
-        if name not in given:
-            given[name] = single.n_classes
-        elif whole_number(given[name], f"the domain size of {name!r}", at_least=1) < (
+        if name not in fields:
+            fields[name] = single.n_classes
+        elif whole_number(fields[name], f"the domain size of {name!r}", at_least=1) < (
             single.n_classes
         ):
             raise ArgumentError(
                 f"{name!r} has more different values in the table than its domain size says"
             )
     known = domain_sizes is not None and all(name in domain_sizes for name in question.qid)
-    return sizes, domain_size(given[name] for name in question.qid), known
+    return sizes, domain_size(fields[name] for name in question.qid), known

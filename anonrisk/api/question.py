@@ -85,11 +85,11 @@ def count_groups(engine: Engine, frame: Any, question: Question, by: Name) -> li
     return groups
 
 
-def _several(given: Any, columns: Sequence[Name]) -> list[Qid]:
+def _several(value: Any, columns: Sequence[Name]) -> list[Qid]:
     """Read one quasi-identifier (a name or a list of names) or a list of them."""
-    if not isinstance(given, (list, tuple)):
-        return [as_names(given, "quasi-identifier", columns)]
-    items = list(given)
+    if not isinstance(value, (list, tuple)):
+        return [as_names(value, "quasi-identifier", columns)]
+    items = list(value)
     if not items:
         raise NoColumnsError("no quasi-identifier given: the list is empty")
     # Compared with tuples alone: a number of NumPy compares itself with each part of a list.

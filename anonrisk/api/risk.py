@@ -125,30 +125,30 @@ def risk(
     from anonrisk.predict.sample_risk import at_most, of_sample, of_weighted, sampling_of
 
     sampling = sampling_of(sampling_fraction, population_size, unsuppressed)
-    given = [population is not None, weight is not None, sampling.known]
-    if sum(given) > 1:
+    values = [population is not None, weight is not None, sampling.known]
+    if sum(values) > 1:
         raise ArgumentError("give one of population=, weight= and sampling_fraction=, not several")
-    if unit is not None and (given[0] or given[1] or household is not None):
+    if unit is not None and (values[0] or values[1] or household is not None):
         raise ArgumentError("unit= goes with sampling_fraction= only: reduce to one row a person")
-    alone = not any(given) and household is None
+    alone = not any(values) and household is None
     engine, question = question_of(frame, qids, unit=unit, missing=missing, wildcard=alone)
-    if question.unit is not None and (given[0] or given[1] or household is not None):
+    if question.unit is not None and (values[0] or values[1] or household is not None):
         # A declared unit is as binding as one in the call.
         raise ArgumentError("the table has a unit: reduce it to one row a person first")
     against = against_of(engine, frame, question, population, weight, household)
     if population is not None:
-        found = of_population(engine.match(frame, InPopulation(question, against)))
+        result = of_population(engine.match(frame, InPopulation(question, against)))
     elif weight is not None:
-        found = of_weighted(engine.tally(frame, SumsOfWeights(question, weight)))
+        result = of_weighted(engine.tally(frame, SumsOfWeights(question, weight)))
     else:
         sizes = engine.count(frame, question)[0]
-        found = of_sample(sizes, sampling) if sampling.known else of_release(sizes)
+        result = of_sample(sizes, sampling) if sampling.known else of_release(sizes)
     if household is not None:
         home = engine.match(frame, InHousehold(question, replace(against, weight=None)))
         # Only what holds however the table was drawn: a household is no class.
-        sampled = found.basis in ("weights", "sampling_fraction")
-        found = replace(found, household=at_most(home) if sampled else home)
-    return found
+        sampled = result.basis in ("weights", "sampling_fraction")
+        result = replace(result, household=at_most(home) if sampled else home)
+    return result
 
 
 def matched_of(frame: Any, qids: Any, population: Any, missing: str) -> Matched:

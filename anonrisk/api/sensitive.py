@@ -74,9 +74,9 @@ def diversity_score(kind: str, c: float | None) -> Score:
 def refuse_closeness(distance: str, order: Any, hierarchy: Any, needs: str) -> None:
     """Reject what describes a distance where none is asked for."""
     one_of(distance, "distance", DISTANCES)
-    given = {"distance": distance != "auto", "order": order is not None}
-    given["hierarchy"] = hierarchy is not None
-    for name in (name for name, is_given in given.items() if is_given):
+    fields = {"distance": distance != "auto", "order": order is not None}
+    fields["hierarchy"] = hierarchy is not None
+    for name in (name for name, is_given in fields.items() if is_given):
         raise ArgumentError(f"{name}= has no use without {needs}")
 
 
@@ -113,12 +113,12 @@ def with_distance(
     return sensitive, distance
 
 
-def _order(given: Any) -> tuple[Any, ...] | None:
-    if given is None:
+def _order(value: Any) -> tuple[Any, ...] | None:
+    if value is None:
         return None
-    if isinstance(given, (str, set, frozenset)) or not hasattr(given, "__iter__"):
+    if isinstance(value, (str, set, frozenset)) or not hasattr(value, "__iter__"):
         raise ArgumentError("order= lists the values from the smallest to the largest")
-    order = tuple(given)
+    order = tuple(value)
     try:
         repeated = len(set(order)) < len(order)
     except TypeError:

@@ -166,10 +166,10 @@ def _scored(
     )
 
 
-def _fraction(given: Any) -> float | None:
-    if given is None:
+def _fraction(value: Any) -> float | None:
+    if value is None:
         return None
-    fraction = positive(given, "sampling_fraction")
+    fraction = positive(value, "sampling_fraction")
     if fraction > 1:
         raise ArgumentError("sampling_fraction must lie above 0 and be at most 1")
     return fraction

@@ -161,10 +161,10 @@ def _chosen_by(question: Question, marker: Any, weights: Mapping[Any, float] | N
             f"missing='wildcard' counts records, and unit {question.unit!r} has several: bring the "
             "table to one row a person, or take missing='value'"
         )
-    given = dict(weights or {})
-    require(given, "column of weights=", question.qid)
-    return [_weight(given.get(name, 1.0), name) for name in question.qid]
+    fields = dict(weights or {})
+    require(fields, "column of weights=", question.qid)
+    return [_weight(fields.get(name, 1.0), name) for name in question.qid]
 
 
-def _weight(given: Any, name: Name) -> float:
-    return inf if given == inf else not_negative(given, f"the weight of column {name!r}")
+def _weight(value: Any, name: Name) -> float:
+    return inf if value == inf else not_negative(value, f"the weight of column {name!r}")

@@ -89,12 +89,12 @@ def tcloseness(
     engine, question, columns = question_about(
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
     )
-    found = []
+    results = []
     for column in columns:
         about, settled = with_distance(
             engine, frame, column, distance, order=order, hierarchy=hierarchy
         )
         score = Score(settled)
         value = engine.score(frame, question, about, [score]).worst[score]
-        found.append(Closeness(value, settled))
-    return max(found)
+        results.append(Closeness(value, settled))
+    return max(results)

@@ -258,10 +258,10 @@ def _measured(step: StepCounts, question: TraceQuestion) -> TrajectoryStep:
         return TrajectoryStep(step.length, 0, step.n_short, None, None, None)
     interval = None
     if not question.consecutive:
-        one = step.draws == 1
+        item = step.draws == 1
         interval = (
             proportion.wilson(step.total, step.n_users)
-            if one
+            if item
             else proportion.clustered(step.total, step.squares, step.n_users, step.draws)
         )
     return TrajectoryStep(

@@ -123,8 +123,8 @@ def utility(
     roles = dict.fromkeys(qid, "quasi-identifier") | dict.fromkeys(more, "sensitive column")
     engine.schema(frame).check(roles)
     engine.schema(original).check(roles)
-    given = {name: Hierarchy.of(tree) for name, tree in (hierarchies or {}).items()}
-    require(given, "hierarchy of", qid)
+    fields = {name: Hierarchy.of(tree) for name, tree in (hierarchies or {}).items()}
+    require(fields, "hierarchy of", qid)
     sets = tuple((name, *more) for name in qid)
     before = dict(zip(qid, engine.tally(original, ClassesOfSets(sets)), strict=True))
     everything = ((*qid, *more),) if more else ()
@@ -147,6 +147,6 @@ def utility(
         n_records=n_records,
         sensitive=sensitive,
         majority=majority,
-        hierarchies=given,
+        hierarchies=fields,
         loss=loss,
     )

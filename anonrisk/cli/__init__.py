@@ -4,7 +4,7 @@ A command is a module of `anonrisk.cli.commands` and is found by being there: it
 command's, its docstring the help, and it has two functions.
 
 - ``arguments(parser, source)`` adds its options; `anonrisk.cli.options` has those that are shared.
-- ``run(given, source)`` gives an `Outcome`. What it cannot do it raises: an `ArgumentError` is
+- ``run(args, source)`` returns an `Outcome`. What it cannot do it raises: an `ArgumentError` is
   wrong usage (exit code 2), any other error could not be assessed (3).
 
 `source` is where tables come from: files read by pandas, or whatever Spark reads in a job of
@@ -57,14 +57,14 @@ def parser_of(source: Source | None, only: str | None = None) -> tuple[Parser, d
     )
     parser.add_argument("--version", action="version", version=f"anonrisk {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for found in _names():
-        said = help_of(found)
-        name = found.replace("_", "-")
-        one = subparsers.add_parser(name, description=said, help=said, epilog=EPILOG)
-        if only in (None, found):
-            command = load(found)
-            command.arguments(one, source)
-            one.set_defaults(run=getattr(command, "run", None))
+    for result in _names():
+        said = help_of(result)
+        name = result.replace("_", "-")
+        item = subparsers.add_parser(name, description=said, help=said, epilog=EPILOG)
+        if only in (None, result):
+            command = load(result)
+            command.arguments(item, source)
+            item.set_defaults(run=getattr(command, "run", None))
     return parser, subparsers.choices
 
 
@@ -83,12 +83,12 @@ def parse_and_perform(parser: Parser, source: Source, arguments: Sequence[str] |
 
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        given = parser.parse_args(words)
+        args = parser.parse_args(words)
     except SystemExit as error:
         return int(error.code or 0)
     # What was said after the command, to be said again with a word more.
-    given.words = words[1:] if parser.has_commands else words
-    return perform(given.run, given, source)
+    args.words = words[1:] if parser.has_commands else words
+    return perform(args.run, args, source)
 
 
 def _exit_code(parser: Parser, words: Sequence[str]) -> int:

@@ -60,12 +60,10 @@ def show(text: str) -> bool:
 _OF_THE_SYSTEM = (("/", "dev"), ("/", "proc"))
 
 
-def perform(
-    run: Callable[[Any, Source], Outcome], given: argparse.Namespace, source: Source
-) -> int:
+def perform(run: Callable[[Any, Source], Outcome], args: argparse.Namespace, source: Source) -> int:
     """Run a command and deliver what it has to say; give the exit code."""
     try:
-        output_paths.refuse_overwriting(given)
+        output_paths.refuse_overwriting(args)
     except ArgumentError as error:
         print_error(f"wrong usage: {error}")
         return CODES["wrong_usage"]
@@ -75,22 +73,22 @@ def perform(
     delivered = False
     code = CODES[COULD_NOT_ASSESS]
     try:
-        delivered, code = _perform(run, given, source)
+        delivered, code = _perform(run, args, source)
     finally:
         if not delivered:
-            _clear_results(given, source)
+            _clear_results(args, source)
     return code
 
 
 def _perform(
-    run: Callable[[Any, Source], Outcome], given: argparse.Namespace, source: Source
+    run: Callable[[Any, Source], Outcome], args: argparse.Namespace, source: Source
 ) -> tuple[bool, int]:
     """Run a command and deliver its result; tell whether that could be done, and the exit code."""
     try:
         with source.open():
-            _not_finished(given, source)
-            outcome = _attempt(run, given, source)
-            return True, _deliver(outcome, given, source)
+            _not_finished(args, source)
+            outcome = _attempt(run, args, source)
+            return True, _deliver(outcome, args, source)
     except KeyboardInterrupt:
         print_error("interrupted")
         return False, CODES[COULD_NOT_ASSESS]
@@ -103,7 +101,7 @@ def _perform(
         _silence_stdout()
         print_error(f"could not assess: the result cannot be written: {error.strerror}")
     except Exception as error:
-        if getattr(given, "traceback", False):
+        if getattr(args, "traceback", False):
             raise
         print_error(f"could not assess: {_unexpected(error)}")
     return False, CODES[COULD_NOT_ASSESS]
@@ -114,26 +112,26 @@ def print_error(message: str) -> None:
     if sys.stderr is None:
         return
     try:
-        told = f"anonrisk: {shown(message)}"
+        text = f"anonrisk: {shown(message)}"
         # Programs that read it expect one line.
-        print(fitted(told) if sys.stderr.isatty() else told, file=sys.stderr, flush=True)
+        print(fitted(text) if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
     except (OSError, ValueError):
         return
 
 
 def _attempt(
-    run: Callable[[Any, Source], Outcome], given: argparse.Namespace, source: Source
+    run: Callable[[Any, Source], Outcome], args: argparse.Namespace, source: Source
 ) -> Outcome:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            outcome = run(given, source)
+            outcome = run(args, source)
         except ArgumentError as error:
             outcome = Outcome.refused("wrong_usage", str(error))
         except AnonRiskError as error:
             outcome = Outcome.refused(COULD_NOT_ASSESS, str(error))
         except Exception as error:
-            if getattr(given, "traceback", False):
+            if getattr(args, "traceback", False):
                 raise
             outcome = Outcome.refused(COULD_NOT_ASSESS, _unexpected(error))
     for warning in caught:
@@ -152,14 +150,14 @@ def _unexpected(error: Exception) -> str:
     )
 
 
-def _deliver(outcome: Outcome, given: argparse.Namespace, source: Source) -> int:
+def _deliver(outcome: Outcome, args: argparse.Namespace, source: Source) -> int:
     """Write the files first: a program that waits for the output may look for them."""
     if outcome.message:
         print_error(outcome.message)
-    written = _write_results(outcome, given, source)
+    written = _write_results(outcome, args, source)
     if sys.stdout is None:
         raise BrokenPipeError
-    if given.json:
+    if args.json:
         # Other encodings than UTF-8 may lack a letter.
         utf8 = (sys.stdout.encoding or "").casefold().replace("-", "") == "utf8"
         _print(written if utf8 else _json(outcome, ascii_alone=True))
@@ -174,35 +172,35 @@ def _json(outcome: Outcome, *, ascii_alone: bool) -> str:
     )
 
 
-def _not_finished(given: argparse.Namespace, source: Source) -> None:
+def _not_finished(args: argparse.Namespace, source: Source) -> None:
     """Replace results of an earlier run: whatever kills this one, they are not taken for its own.
 
     What goes to a stream would be read as a result.
     """
-    for option, _ in _files(given, *RESULTS):
-        _write_not_finished(given, source, option)
+    for option, _ in _files(args, *RESULTS):
+        _write_not_finished(args, source, option)
 
 
-def _write_not_finished(given: argparse.Namespace, source: Source, option: str) -> None:
-    outcome = Outcome.not_finished(getattr(given, "fail_on", None))
-    _write_results(outcome, given, source, option)
+def _write_not_finished(args: argparse.Namespace, source: Source, option: str) -> None:
+    outcome = Outcome.not_finished(getattr(args, "fail_on", None))
+    _write_results(outcome, args, source, option)
 
 
-def _clear_results(given: argparse.Namespace, source: Source) -> None:
+def _clear_results(args: argparse.Namespace, source: Source) -> None:
     """Leave no result of a run that could not deliver all of it, nor of an earlier one."""
-    for option, path in _files(given, *RESULTS):
+    for option, path in _files(args, *RESULTS):
         try:
-            _write_not_finished(given, source, option)
+            _write_not_finished(args, source, option)
         except (Exception, KeyboardInterrupt):  # noqa: BLE001
             # What cannot be replaced goes: one file must not keep another from being cleared.
             _remove(path)
-    for _, path in _files(given, "html"):
+    for _, path in _files(args, "html"):
         _remove(path)
 
 
-def _files(given: argparse.Namespace, *options: str) -> list[tuple[str, str]]:
+def _files(args: argparse.Namespace, *options: str) -> list[tuple[str, str]]:
     """List the files that options name, but no streams."""
-    named = [(option, getattr(given, option, None)) for option in options]
+    named = [(option, getattr(args, option, None)) for option in options]
     return [(option, path) for option, path in named if path and not _is_stream(Path(path))]
 
 
@@ -211,27 +209,27 @@ def _remove(path: str) -> None:
         Path(path).resolve().unlink(missing_ok=True)
 
 
-def _write_results(outcome: Outcome, given: argparse.Namespace, source: Source, *only: str) -> str:
+def _write_results(outcome: Outcome, args: argparse.Namespace, source: Source, *only: str) -> str:
     """Write the files that a command's options name, or one of them; give the JSON."""
     written = _json(outcome, ascii_alone=False)
     for option in only or RESULTS:
-        path = getattr(given, option, None)
+        path = getattr(args, option, None)
         if path is None:
             continue
         if option != "output":
-            write(path, _rendered(option, outcome, given))
+            write(path, _rendered(option, outcome, args))
         elif not source.write(written, path):
             write(path, written + "\n")
     return written
 
 
-def _rendered(option: str, outcome: Outcome, given: argparse.Namespace) -> str:
+def _rendered(option: str, outcome: Outcome, args: argparse.Namespace) -> str:
     from anonrisk.cli import junit, markdown, sarif
 
     if option == "markdown" and outcome.page is not None:
         return outcome.page.to_markdown()
     if option == "sarif":
-        return sarif.document(outcome, given)
+        return sarif.document(outcome, args)
     return junit.document(outcome) if option == "junit" else markdown.document(outcome)
 
 

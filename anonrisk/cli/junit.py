@@ -27,16 +27,16 @@ def document(outcome: Outcome) -> str:
     suite = ET.Element("testsuite", name="anonrisk", tests=str(len(findings)))
     numbers = {"failures": 0, "errors": 0, "skipped": 0}
     for table, finding in outcome.of_tables:
-        of = "anonrisk.check" if table is None else f"anonrisk.check.{shown(table)}"
-        case = ET.SubElement(suite, "testcase", classname=of, name=name_of(finding))
+        source = "anonrisk.check" if table is None else f"anonrisk.check.{shown(table)}"
+        case = ET.SubElement(suite, "testcase", classname=source, name=name_of(finding))
         if finding.passed:
             continue
         kind = "failure" if finding.status == FAIL else "error"
         if not finding.blocks(said.get("fail_on", "fail")):
             kind = "skipped"
         numbers[kind if kind == "skipped" else f"{kind}s"] += 1
-        told = shown(finding.sentence)
-        ET.SubElement(case, kind, message=told).text = told
+        summary = shown(finding.sentence)
+        ET.SubElement(case, kind, message=summary).text = summary
     for name, number in numbers.items():
         suite.set(name, str(number))
     about = {key: said[key] for key in ("table", "checked_at") if said.get(key)}

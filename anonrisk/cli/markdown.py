@@ -49,23 +49,23 @@ def document(outcome: Outcome) -> str:
 
 def _blocks(outcome: Outcome) -> Iterator[str]:
     said = outcome.document
-    of = said.get("table")
+    source = said.get("table")
     words = ", ".join((_WORDS[said["status"]], *map(_told, outcome.caveats)))
     # A pass that leaves something out is no plain green.
     words = words.replace("✅", "☑️") if outcome.caveats else words
-    yield f"### {words}{': ' + _told(of) if of else ''}\n"
+    yield f"### {words}{': ' + _told(source) if source else ''}\n"
     name = said.get("policy", {}).get("name")
     if name:
         yield f"Policy: {_told(name)}\n"
     first = sorted(outcome.findings, key=lambda finding: finding.passed)[:_SHOWN]
-    yield from (f"- {_told(one.sentence)}" for one in first if not one.passed)
+    yield from (f"- {_told(item.sentence)}" for item in first if not item.passed)
     against = said.get("against")
     if against:
         yield f"\n**Against {_told(against['table'])}**\n"
         yield from (f"- {_told(sentence)}" for sentence in against["sentences"])
-    if any(one.value is not None for one in first):
+    if any(item.value is not None for item in first):
         yield ""
-        yield from table(_HEADER, [_row(one, said.get("fail_on", "fail")) for one in first])
+        yield from table(_HEADER, [_row(item, said.get("fail_on", "fail")) for item in first])
     hidden = len(outcome.findings) - _SHOWN
     if hidden > 0:
         yield f"\nAnd {hidden:,} more, not shown."
@@ -92,6 +92,8 @@ def _next(commands: list[str]) -> Iterator[str]:
     if not commands:
         return
     # A name may hold what ends a block of code.
-    longest = max((len(run) for one in commands for run in re.findall(r"`+", one)), default=0)
+    longest = max(
+        (len(run) for command in commands for run in re.findall(r"`+", command)), default=0
+    )
     fence = "`" * max(3, longest + 1)
     yield "\n".join(("\nWhat next:\n", f"{fence}sh", *commands, fence))

@@ -25,23 +25,23 @@ _PYTHON = "df.anon."
 _PUT_BACK = "with the value of the partition in place of …"
 
 
-def next_steps(verdict: Verdict, given: argparse.Namespace, source: Source) -> list[str]:
+def next_steps(verdict: Verdict, args: argparse.Namespace, source: Source) -> list[str]:
     """List the commands that help with what failed, ready for a shell.
 
     A command that would hold a control character is left out: it could not be pasted. The values
     of partitions are cells, and are left out of paths.
     """
-    made = [*_plans(verdict, given, source), *_explained(given, source), *_page(given, source)]
-    return [_without_values(command, given) for command in made if command.isprintable()]
+    made = [*_plans(verdict, args, source), *_explained(args, source), *_page(args, source)]
+    return [_without_values(command, args) for command in made if command.isprintable()]
 
 
-def _without_values(command: str, given: argparse.Namespace) -> str:
+def _without_values(command: str, args: argparse.Namespace) -> str:
     """Leave the values of partitions out of a command, and say so."""
     said, mark, remark = command.partition(_REMARK)
     if said.startswith(_PYTHON):
         return command
     words = shlex.split(said)
-    masked = [_masked(word, {*_paths(given)}) for word in words]
+    masked = [_masked(word, {*_paths(args)}) for word in words]
     if masked == words:
         return command
     return f"{shlex.join(masked)}{_REMARK}{remark}{mark and '; '}{_PUT_BACK}"
@@ -52,10 +52,10 @@ def _masked(word: str, paths: set[str]) -> str:
     return f"{option}{tie}{without_values(value)}" if value in paths else word
 
 
-def _paths(given: argparse.Namespace) -> Iterator[str]:
+def _paths(args: argparse.Namespace) -> Iterator[str]:
     """List what the command line says of files; other words may have a = of their own."""
     for name in ("table", "input", "population", "against", "policy", *RESULTS):
-        value = getattr(given, name, None)
+        value = getattr(args, name, None)
         yield from [value] if isinstance(value, str) else value or ()
 
 
@@ -83,13 +83,13 @@ def _lines(command: str) -> list[str]:
     return [*above, *lines]
 
 
-def _plans(verdict: Verdict, given: argparse.Namespace, source: Source) -> Iterator[str]:
+def _plans(verdict: Verdict, args: argparse.Namespace, source: Source) -> Iterator[str]:
     """Plan for the policy; where the command line says otherwise, for the k that would do."""
-    if not _beyond_policy(given):
+    if not _beyond_policy(args):
         if not any(finding.status == COULD_NOT_ASSESS for finding in verdict.all_findings):
-            yield _for_policy(given, source)
+            yield _for_policy(args, source)
         return
-    deciding = (*verdict.failures, *(verdict.warnings if given.fail_on == "warn" else ()))
+    deciding = (*verdict.failures, *(verdict.warnings if args.fail_on == "warn" else ()))
     sizes: dict[Qid, int] = {}
     for finding in deciding:
         k = finding.enough_k
@@ -102,50 +102,50 @@ def _plans(verdict: Verdict, given: argparse.Namespace, source: Source) -> Itera
             yield f"{_PYTHON}plan({list(qid)!r}, k={k}){_REMARK}in Python"
         else:
             unit = [] if verdict.unit is None else [f"--unit={verdict.unit}"]
-            words = [*start, *_table(given), *_option("--qids", map(str, qid)), *unit]
+            words = [*start, *_table(args), *_option("--qids", map(str, qid)), *unit]
             yield shlex.join([*words, "--k", str(k)])
 
 
-def _beyond_policy(given: argparse.Namespace) -> bool:
+def _beyond_policy(args: argparse.Namespace) -> bool:
     """Return whether the command line says what a plan for the policy would not know."""
-    said = (given.qids, given.sensitive, given.unit, given.missing, given.unlisted)
-    return any(one is not None for one in said) or bool(sample_of(given))
+    said = (args.qids, args.sensitive, args.unit, args.missing, args.unlisted)
+    return any(item is not None for item in said) or bool(sample_of(args))
 
 
-def _for_policy(given: argparse.Namespace, source: Source) -> str:
+def _for_policy(args: argparse.Namespace, source: Source) -> str:
     start = source.starts("plan")
     if start is None:
-        return f"{_PYTHON}plan(policy={given.policy!r}){_REMARK}in Python"
-    return shlex.join([*start, *_table(given), "--policy", given.policy])
+        return f"{_PYTHON}plan(policy={args.policy!r}){_REMARK}in Python"
+    return shlex.join([*start, *_table(args), "--policy", args.policy])
 
 
-def _explained(given: argparse.Namespace, source: Source) -> Iterator[str]:
+def _explained(args: argparse.Namespace, source: Source) -> Iterator[str]:
     start = source.starts("check")
-    if start is not None and not given.explain:
-        yield shlex.join([*start, "--explain", *given.words])
+    if start is not None and not args.explain:
+        yield shlex.join([*start, "--explain", *args.words])
 
 
-def _page(given: argparse.Namespace, source: Source) -> Iterator[str]:
+def _page(args: argparse.Namespace, source: Source) -> Iterator[str]:
     start = source.starts("report")
     # A page knows none of these, and would tell something else.
     beyond = any(
-        getattr(given, name) is not None for name in ("population", "n_original", "unlisted")
+        getattr(args, name) is not None for name in ("population", "n_original", "unlisted")
     )
-    if start is None or beyond or given.fail_on == "warn":
+    if start is None or beyond or args.fail_on == "warn":
         return
-    columns = [*_option("--qids", given.qids or ()), *_option("--sensitive", given.sensitive or ())]
+    columns = [*_option("--qids", args.qids or ()), *_option("--sensitive", args.sensitive or ())]
     columns += [f"--{name}={value}" for name in ("unit", "missing")
-                if (value := getattr(given, name)) is not None]  # fmt: skip
-    words = [*_table(given), "--policy", given.policy, *columns, "--html", _PAGE]
+                if (value := getattr(args, name)) is not None]  # fmt: skip
+    words = [*_table(args), "--policy", args.policy, *columns, "--html", _PAGE]
     yield shlex.join([*start, *words])
 
 
-def _table(given: argparse.Namespace) -> list[str]:
+def _table(args: argparse.Namespace) -> list[str]:
     """Return the words that name the table, and how it is written."""
-    said = {"--format": given.format, "--sep": given.sep, "--encoding": given.encoding}
+    said = {"--format": args.format, "--sep": args.sep, "--encoding": args.encoding}
     written = [f"{option}={value}" for option, value in said.items() if value is not None]
-    dtypes = [f"{column}={kind}" for column, kind in given.dtypes]
-    return [*given.table, *written, *_option("--na", given.na), *_option("--dtypes", dtypes)]
+    dtypes = [f"{column}={kind}" for column, kind in args.dtypes]
+    return [*args.table, *written, *_option("--na", args.na), *_option("--dtypes", dtypes)]
 
 
 def _option(option: str, values: Iterable[str]) -> list[str]:

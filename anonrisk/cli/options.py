@@ -87,10 +87,10 @@ def of_sample(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def sample_of(given: argparse.Namespace) -> dict[str, Any]:
+def sample_of(args: argparse.Namespace) -> dict[str, Any]:
     """Return what the command line says of the sample, as keywords."""
     names = ("sampling_fraction", "population_size", "unsuppressed")
-    said = {name: getattr(given, name, None) for name in names}
+    said = {name: getattr(args, name, None) for name in names}
     return {name: value for name, value in said.items() if value is not None}
 
 
@@ -138,10 +138,10 @@ def of_key(parser: argparse.ArgumentParser, what: str, *, required: bool = False
     from anonrisk.pseudonyms.keys import ENCODINGS
 
     group = parser.add_argument_group("key", f"Where {what} is.")
-    one = group.add_mutually_exclusive_group(required=required)
-    one.add_argument("--key-env", metavar="NAME", help="an environment variable")
-    one.add_argument("--key-file", metavar="PATH", help="a file")
-    one.add_argument(
+    item = group.add_mutually_exclusive_group(required=required)
+    item.add_argument("--key-env", metavar="NAME", help="an environment variable")
+    item.add_argument("--key-file", metavar="PATH", help="a file")
+    item.add_argument(
         "--key-part",
         metavar="PATH",
         action="append",
@@ -160,17 +160,17 @@ def of_key(parser: argparse.ArgumentParser, what: str, *, required: bool = False
     )
 
 
-def key_of(given: argparse.Namespace) -> Key:
+def key_of(args: argparse.Namespace) -> Key:
     """Read the key that the command line names."""
     from anonrisk.pseudonyms.key_parts import KeyPart
     from anonrisk.pseudonyms.keys import Key
 
-    if given.key_env is not None:
-        return Key.from_env(given.key_env, given.key_encoding)
-    if given.key_file is not None:
-        return Key.from_file(given.key_file, given.key_encoding, shared=given.key_shared)
-    if given.key_part:
-        parts = [KeyPart.from_file(path, shared=given.key_shared) for path in given.key_part]
+    if args.key_env is not None:
+        return Key.from_env(args.key_env, args.key_encoding)
+    if args.key_file is not None:
+        return Key.from_file(args.key_file, args.key_encoding, shared=args.key_shared)
+    if args.key_part:
+        parts = [KeyPart.from_file(path, shared=args.key_shared) for path in args.key_part]
         return Key.from_parts(parts)
     raise ArgumentError("no key: say --key-env NAME, --key-file PATH, or --key-part for each part")
 

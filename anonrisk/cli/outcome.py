@@ -77,8 +77,8 @@ class Outcome:
         """Return the exit code of a gate; only a pass is 0."""
         decided = replace(verdict, fail_on=fail_on)
         code = CODES[decided.status]
-        told = decided.status == verdict.status
-        message = "" if told else "a warning decides (--fail-on warn)"
+        summary = decided.status == verdict.status
+        message = "" if summary else "a warning decides (--fail-on warn)"
         document = {**decided.to_dict(), "exit_code": code}
         covered = verdict.coverage
         return cls(
@@ -96,7 +96,7 @@ class Outcome:
         """Return the exit code of a release, by the same rule."""
         code = CODES[verdict.status]
         document = {**verdict.to_dict(), "exit_code": code, **plain(more)}
-        tables = [name for name, one in verdict.tables.items() for _ in one.all_findings]
+        tables = [name for name, item in verdict.tables.items() for _ in item.all_findings]
         return cls(
             text=repr(verdict),
             document=document,
@@ -123,24 +123,24 @@ class Outcome:
     def failed(cls, message: str) -> Outcome:
         """Return that a gate failed where nothing was measured, and why."""
         said = cls.of(code=CODES[FAIL], status=FAIL, message=message)
-        found = Finding("files", FAIL, "fail", message)
-        return replace(said, text="", findings=(found,), message=message)
+        finding = Finding("files", FAIL, "fail", message)
+        return replace(said, text="", findings=(finding,), message=message)
 
     @classmethod
     def refused(cls, status: str, message: str) -> Outcome:
         """Return that there is no result, and why; for every reader there is."""
-        found = Finding("table", COULD_NOT_ASSESS, "fail", message)
+        finding = Finding("table", COULD_NOT_ASSESS, "fail", message)
         said = cls.of(status=status, message=message)
         shown = f"{status.replace('_', ' ')}: {message}"
-        return cls("", said.document, CODES[status], (found,), shown)
+        return cls("", said.document, CODES[status], (finding,), shown)
 
 
 def plain(value: Any) -> Any:
     """Return a value as JSON can hold it: infinity has no digits."""
     if isinstance(value, dict):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else str(float(value))
     if value is None or isinstance(value, (str, int)):

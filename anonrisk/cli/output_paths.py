@@ -21,16 +21,16 @@ _OPTIONS = {"draft": "output", "changed": "output", "sealed": "manifest"}
 _TABLES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
-def refuse_overwriting(given: argparse.Namespace) -> None:
+def refuse_overwriting(args: argparse.Namespace) -> None:
     """Reject to write over anything that is read or kept, or over what is written as well.
 
     Results are written even where a command fails, so that this comes before everything.
     """
-    tables = _tables(given)
-    taken = [*_single(given)]
+    tables = _tables(args)
+    taken = [*_single(args)]
     taken += [(name, f"part of {what} that is read") for what, names in tables for name in names]
     for option in ("apply", "changed", "html", *RESULTS, "draft", "sealed"):
-        path = getattr(given, option, None)
+        path = getattr(args, option, None)
         if path is None:
             continue
         for other, what in taken:
@@ -45,104 +45,104 @@ def refuse_overwriting(given: argparse.Namespace) -> None:
                 outside_table(f"--{option}", path, [name for name in names if name.strip()], what)
 
 
-def _tables(given: argparse.Namespace) -> list[tuple[str, list[str]]]:
+def _tables(args: argparse.Namespace) -> list[tuple[str, list[str]]]:
     """List the paths of each table that a command reads: files, folders or patterns."""
-    found = []
+    results = []
     options = {"table": ("table", "input"), "population": ("population",), "base": ("against",)}
     options["release"] = ("files",)
     for what, names in options.items():
-        paths = [getattr(given, name, None) or () for name in names]
+        paths = [getattr(args, name, None) or () for name in names]
         # What a repository calls a population is a text, and no path.
-        listed = [path for one in paths if not isinstance(one, str) for path in one]
-        found.append((f"the {what}", [path for path in listed if path != STDIN]))
-    return [*found, ("a table", of_release(given))]
+        listed = [path for item in paths if not isinstance(item, str) for path in item]
+        results.append((f"the {what}", [path for path in listed if path != STDIN]))
+    return [*results, ("a table", of_release(args))]
 
 
-def of_release(given: argparse.Namespace) -> list[str]:
+def of_release(args: argparse.Namespace) -> list[str]:
     """List the paths of the tables that a release names."""
-    if getattr(given, "release", None) is None:
+    if getattr(args, "release", None) is None:
         return []
     from anonrisk.releases.release.parts import table_paths
 
-    return table_paths(given.release)
+    return table_paths(args.release)
 
 
-def _single(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+def _single(args: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """List the other files that a command reads, or keeps things in."""
     known = {"policy": "the policy", "plan": "the plan", "previous": "the plan before"}
     known |= {"release": "the release", "approvals": "where approvals are", "key_file": "the key"}
     known |= {"seal": "the key", "public_key": "the key", "manifest": "the manifest"}
     for option, what in known.items():
-        if getattr(given, option, None) is not None:
-            yield getattr(given, option), what
-    for part in getattr(given, "key_part", None) or ():
+        if getattr(args, option, None) is not None:
+            yield getattr(args, option), what
+    for part in getattr(args, "key_part", None) or ():
         yield part, "a part of the key"
-    for _, name in getattr(given, "hierarchies", None) or ():
+    for _, name in getattr(args, "hierarchies", None) or ():
         yield name, "a hierarchy that is read"
-    if getattr(given, "ledger", None) is not None:
-        yield given.ledger.rpartition(":///")[2], "the ledger"
-    if getattr(given, "release", None) is not None:
+    if getattr(args, "ledger", None) is not None:
+        yield args.ledger.rpartition(":///")[2], "the ledger"
+    if getattr(args, "release", None) is not None:
         from anonrisk.releases.release.parts import policy_paths
 
-        yield from ((path, "a policy of the release") for path in policy_paths(given.release))
-    if hasattr(given, "repository"):
+        yield from ((path, "a policy of the release") for path in policy_paths(args.release))
+    if hasattr(args, "repository"):
         from anonrisk.priors.repository import DEFAULT_PLACE
 
-        yield (given.repository or DEFAULT_PLACE).removeprefix("sqlite:///"), "the repository"
+        yield (args.repository or DEFAULT_PLACE).removeprefix("sqlite:///"), "the repository"
 
 
-def outside_table(option: str, given: str, tables: Sequence[str], what: str = "the table") -> Path:
+def outside_table(option: str, text: str, tables: Sequence[str], what: str = "the table") -> Path:
     """Reject a file that would be part of the table when that is read again."""
     refuse_blank(tables)
-    path = Path(given)
+    path = Path(text)
     if path.is_dir():
-        raise ArgumentError(f"{option} {given!r} is a folder: name a file")
+        raise ArgumentError(f"{option} {text!r} is a folder: name a file")
     where = path.resolve()
     for table in tables:
         read = Path(table).resolve()
         if read in where.parents or fnmatch.fnmatch(str(where), str(read)):
             raise ArgumentError(
-                f"{option} {without_values(given)!r} would be part of {what} that is read: write "
+                f"{option} {without_values(text)!r} would be part of {what} that is read: write "
                 "it somewhere else"
             )
     return path
 
 
-def _same_file(one: Path, other: Path) -> bool:
+def _same_file(item: Path, other: Path) -> bool:
     """Return whether two paths are one file, also where it has two names."""
-    return one.resolve() == other.resolve() or (
-        one.exists() and other.exists() and one.samefile(other)
+    return item.resolve() == other.resolve() or (
+        item.exists() and other.exists() and item.samefile(other)
     )
 
 
-def table_path(option: str, given: str, tables: Sequence[str], *, force: bool) -> tuple[Path, str]:
+def table_path(option: str, text: str, tables: Sequence[str], *, force: bool) -> tuple[Path, str]:
     """Find where a table goes, and in which format; nothing is lost that nobody gave up."""
-    path = outside_table(option, given, tables)
+    path = outside_table(option, text, tables)
     kind = _TABLES.get(path.suffix.casefold())
     if kind is None:
-        raise ArgumentError(f"{option} {given!r}: the name must end in {', '.join(_TABLES)}")
-    _refuse_existing(option, path, given, force=force)
+        raise ArgumentError(f"{option} {text!r}: the name must end in {', '.join(_TABLES)}")
+    _refuse_existing(option, path, text, force=force)
     return path, kind
 
 
-def rewritten_path(given: str, tables: Sequence[str], *, force: bool) -> Path:
+def rewritten_path(text: str, tables: Sequence[str], *, force: bool) -> Path:
     """Find where a file goes that is written anew; its format is that of the one that is read."""
-    if any(_same_file(Path(given), Path(table)) for table in tables):
-        raise ArgumentError(f"OUT {given!r} is the file that is read: write it somewhere else")
-    path = outside_table("OUT", given, tables)
-    _refuse_existing("OUT", path, given, force=force)
+    if any(_same_file(Path(text), Path(table)) for table in tables):
+        raise ArgumentError(f"OUT {text!r} is the file that is read: write it somewhere else")
+    path = outside_table("OUT", text, tables)
+    _refuse_existing("OUT", path, text, force=force)
     return path
 
 
-def policy_path(option: str, given: str, tables: Sequence[str], *, force: bool) -> Path:
+def policy_path(option: str, text: str, tables: Sequence[str], *, force: bool) -> Path:
     """Find where a policy goes; one that somebody has edited is not lost unless they say so."""
-    path = outside_table(option, given, tables)
+    path = outside_table(option, text, tables)
     if path.suffix.casefold() in _TABLES:
-        raise ArgumentError(f"{option} {given!r}: a policy is YAML, or JSON if it ends in .json")
-    _refuse_existing(option, path, given, force=force)
+        raise ArgumentError(f"{option} {text!r}: a policy is YAML, or JSON if it ends in .json")
+    _refuse_existing(option, path, text, force=force)
     return path
 
 
-def _refuse_existing(option: str, path: Path, given: str, *, force: bool) -> None:
+def _refuse_existing(option: str, path: Path, text: str, *, force: bool) -> None:
     if os.path.lexists(path) and not force:
-        raise ArgumentError(f"{option} {given!r} is there already; --force replaces it")
+        raise ArgumentError(f"{option} {text!r} is there already; --force replaces it")

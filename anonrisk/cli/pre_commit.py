@@ -37,17 +37,17 @@ def check_each(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--policy", metavar="FILE", help="one for all, in place of those beside")
     parser.add_argument("--fail-on", choices=("fail", "warn"), default="fail", help="as in check")
     try:
-        given = parser.parse_args(arguments)
+        args = parser.parse_args(arguments)
     except SystemExit as error:
         return int(error.code or 0)
-    if given.lint:
-        each = [f"--fail-on={given.fail_on}", "--"]
-        codes = {main(["lint", *each, policy]) for policy in given.tables}
+    if args.lint:
+        each = [f"--fail-on={args.fail_on}", "--"]
+        codes = {main(["lint", *each, policy]) for policy in args.tables}
     else:
-        beside = {table: given.policy or policy_beside(Path(table)) for table in given.tables}
+        beside = {table: args.policy or policy_beside(Path(table)) for table in args.tables}
         for policy in dict.fromkeys(filter(None, beside.values())):
             _remark(policy)
-        codes = {_check(table, policy, given.fail_on) for table, policy in beside.items()}
+        codes = {_check(table, policy, args.fail_on) for table, policy in beside.items()}
     # What failed is known; beside it, doubt is only doubt.
     return CODES[FAIL] if CODES[FAIL] in codes else max(codes, default=0)
 

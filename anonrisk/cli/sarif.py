@@ -56,7 +56,7 @@ _HELP = (
 )
 
 
-def document(outcome: Outcome, given: argparse.Namespace) -> str:
+def document(outcome: Outcome, args: argparse.Namespace) -> str:
     """Write a rule for each budget, and a result for each finding that does not pass.
 
     What passes has no result: a code forge would take it for something to mend.
@@ -77,19 +77,19 @@ def document(outcome: Outcome, given: argparse.Namespace) -> str:
     against = said.get("against")
     if against and "against" not in rules:
         rules.append("against")
-    place = _Place(given)
+    place = _Place(args)
     fail_on = said.get("fail_on", "fail")
     results = [
-        place.result(rules, one.budget, _level(one, fail_on), _told(table, one), about)
-        | _suppressed(one)
-        for table, one in outcome.of_tables
-        for about in ([*_about(one), *([] if table is None else [table])],)
-        if not one.passed
+        place.result(rules, item.budget, _level(item, fail_on), _told(table, item), about)
+        | _suppressed(item)
+        for table, item in outcome.of_tables
+        for about in ([*_about(item), *([] if table is None else [table])],)
+        if not item.passed
     ]
     results += [
-        place.result(rules, "against", "note", one["sentence"], [one["qid"], one["group"]])
-        for one in (against or {}).get("unique", ())
-        if one["more"] > 0
+        place.result(rules, "against", "note", item["sentence"], [item["qid"], item["group"]])
+        for item in (against or {}).get("unique", ())
+        if item["more"] > 0
     ]
     about = {key: said[key] for key in ("status", "checked_at") if said.get(key)}
     if against:
@@ -130,7 +130,7 @@ class _Place:
         self._lines = _lines_of(self._policy)
 
     def result(
-        self, rules: list[str], rule: str, level: str, told: str, about: Iterable[Any]
+        self, rules: list[str], rule: str, level: str, text: str, about: Iterable[Any]
     ) -> dict[str, Any]:
         """Return one result; it is known again by what it is about, whatever was measured."""
         same = json.dumps([self.tables, rule, *about], sort_keys=True)
@@ -138,7 +138,7 @@ class _Place:
             "ruleId": rule,
             "ruleIndex": rules.index(rule),
             "level": level,
-            "message": {"text": _message(told)},
+            "message": {"text": _message(text)},
             "locations": [self._at(self._policy, self._line(rule))],
             "partialFingerprints": {"anonrisk/v1": sha256(same.encode()).hexdigest()},
         }
@@ -216,10 +216,10 @@ def _about(finding: Finding) -> list[Any]:
 
 def _rule(name: str) -> dict[str, Any]:
     kind = budgets.named(name)
-    told = _BESIDE.get(name, "") if kind is None else str(kind.__doc__).partition("\n")[0]
+    text = _BESIDE.get(name, "") if kind is None else str(kind.__doc__).partition("\n")[0]
     return {
         "id": name,
-        "shortDescription": {"text": _message(told or name)},
+        "shortDescription": {"text": _message(text or name)},
         "help": {"text": _message(_HELP), "markdown": _HELP},
         "defaultConfiguration": {"level": "note" if name == "against" else "error"},
     }
@@ -233,5 +233,5 @@ def _message(text: str) -> str:
     >>> print(_message("[zip](http://x) {0}"))
     \[zip\](http://x) {{0}}
     """
-    told = re.sub(r"([\[\]\\])", r"\\\1", shown(text))
-    return re.sub(r"\{(\d+)\}", r"{{\1}}", told)
+    summary = re.sub(r"([\[\]\\])", r"\\\1", shown(text))
+    return re.sub(r"\{(\d+)\}", r"{{\1}}", summary)

@@ -34,11 +34,11 @@ class Source(Protocol):
         yield
 
     def read(
-        self, given: argparse.Namespace, wanted: Wanted, paths: Sequence[str] | None = None
+        self, args: argparse.Namespace, wanted: Wanted, paths: Sequence[str] | None = None
     ) -> Any:
         """Read the table that the arguments name, or another one, written alike."""
 
-    def files(self, given: argparse.Namespace) -> tuple[str, ...]:
+    def files(self, args: argparse.Namespace) -> tuple[str, ...]:
         """List the files that the arguments name, for whoever reads the result."""
 
     def stored(self) -> Stored:
@@ -93,48 +93,48 @@ class Files:
             yield
 
     def read(
-        self, given: argparse.Namespace, wanted: Wanted, paths: Sequence[str] | None = None
+        self, args: argparse.Namespace, wanted: Wanted, paths: Sequence[str] | None = None
     ) -> Any:
         """Read with pandas, or open what is scanned; a terminal sees how far it is."""
         from anonrisk.engines.pandas.read import read
 
-        found = files.find(given.table if paths is None else paths)
+        result = files.find(args.table if paths is None else paths)
         if paths is None:
             # What a verdict names is what was read, whatever arrives in a folder meanwhile.
-            self._parts, self._kind = found, files.format_of(found, given.format)
+            self._parts, self._kind = result, files.format_of(result, args.format)
         with shown():
-            table = self._scanned(given, wanted, found)
+            table = self._scanned(args, wanted, result)
             if table is not None:
                 return self._stack.enter_context(table)
             return read(
-                found,
+                result,
                 wanted,
-                text_format(given),
-                format=given.format,
+                text_format(args),
+                format=args.format,
                 progress=lambda n_rows: tell(f"reading, {count_of(n_rows, 'row')}"),
             )
 
     @staticmethod
-    def _scanned(given: argparse.Namespace, wanted: Wanted, found: Sequence[Part]) -> Any:
+    def _scanned(args: argparse.Namespace, wanted: Wanted, result: Sequence[Part]) -> Any:
         """Open files that are scanned, if somebody says so, or by their size; else None."""
-        said = getattr(given, "engine", "pandas")
+        said = getattr(args, "engine", "pandas")
         if said == "scan":
             from anonrisk.tables import scanned
 
-            return scanned(found, wanted, text_format(given), format=given.format)
+            return scanned(result, wanted, text_format(args), format=args.format)
         if said == "pandas":
             return None
         beside: list[list[Part]] = []
-        for paths in (given.table, getattr(given, "population", None)):
+        for paths in (args.table, getattr(args, "population", None)):
             # What is wrong with another table is said when that one is read.
             with suppress(AnonRiskError):
                 beside += [files.find(paths)] if paths else []
-        return large.opened(found, wanted, text_format(given), given.format, beside)
+        return large.opened(result, wanted, text_format(args), args.format, beside)
 
-    def files(self, given: argparse.Namespace) -> tuple[str, ...]:
+    def files(self, args: argparse.Namespace) -> tuple[str, ...]:
         """List the files, one by one, that were read."""
         read = tuple(part.place for part in self._parts)
-        return read or tuple(map(files.without_values, given.table))
+        return read or tuple(map(files.without_values, args.table))
 
     def stored(self) -> Stored:
         """Look at the files, whichever engine reads the table."""
@@ -186,25 +186,25 @@ class SparkSource:
             yield
 
     def read(
-        self, given: argparse.Namespace, wanted: Wanted, paths: Sequence[str] | None = None
+        self, args: argparse.Namespace, wanted: Wanted, paths: Sequence[str] | None = None
     ) -> Any:
         """Read with Spark; lazy."""
         from anonrisk.engines.spark.read import local_files, read
 
-        named = [*given.table, *(given.input or [])] if paths is None else list(paths)
+        named = [*args.table, *(args.input or [])] if paths is None else list(paths)
         files.refuse_blank(named)
         if not named:
             raise ArgumentError("no table given: name it, or its path")
-        options = dict(given.option)
-        text = text_format(given)
-        frame = read(self._spark(), named, wanted, text, format=given.format, options=options)
+        options = dict(args.option)
+        text = text_format(args)
+        frame = read(self._spark(), named, wanted, text, format=args.format, options=options)
         if paths is None:
-            self._local = local_files(frame, given.format), given.format
+            self._local = local_files(frame, args.format), args.format
         return frame
 
-    def files(self, given: argparse.Namespace) -> tuple[str, ...]:
+    def files(self, args: argparse.Namespace) -> tuple[str, ...]:
         """List the paths as they were given: Spark reads them where the data is."""
-        return tuple(map(files.without_values, (*given.table, *(given.input or ()))))
+        return tuple(map(files.without_values, (*args.table, *(args.input or ()))))
 
     def stored(self) -> Stored:
         """Look at files of this machine; those of a cluster nobody but Spark opens."""
@@ -255,10 +255,10 @@ def text_options(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def text_format(given: argparse.Namespace) -> TextFormat:
+def text_format(args: argparse.Namespace) -> TextFormat:
     """Read how text files are written."""
-    sep = "\t" if given.sep == r"\t" else given.sep
-    return text_files.text_format(sep, given.encoding, given.na, dict(given.dtypes), "--")
+    sep = "\t" if args.sep == r"\t" else args.sep
+    return text_files.text_format(sep, args.encoding, args.na, dict(args.dtypes), "--")
 
 
 def wanted(
@@ -272,6 +272,6 @@ def wanted(
     about = (frozenset(numbers), frozenset(dates), missing)
     if not columns[0]:
         return files.Wanted(None, *about)
-    names = [name for given in columns for name in given or ()]
+    names = [name for column in columns for name in column or ()]
     names += [] if unit is None else [unit]
     return files.Wanted(tuple(dict.fromkeys(names)), *about)

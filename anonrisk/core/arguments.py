@@ -20,15 +20,15 @@ _TOO_LARGE = 1e300
 _QUOTED = 80
 
 
-def _within(given: Any) -> bool:
+def _within(value: Any) -> bool:
     """Return whether a number is from zero up, and small enough to be a float."""
     try:
-        return 0 <= float(given) < _TOO_LARGE
+        return 0 <= float(value) < _TOO_LARGE
     except OverflowError:
         return False
 
 
-def whole_number(given: Any, what: str, *, at_least: int) -> int:
+def whole_number(value: Any, what: str, *, at_least: int) -> int:
     """Read a whole number; True is not one, nor is 2.5.
 
     Examples
@@ -36,14 +36,14 @@ def whole_number(given: Any, what: str, *, at_least: int) -> int:
     >>> whole_number(5, "k", at_least=1)
     5
     """
-    if isinstance(given, bool) or not isinstance(given, Integral) or given < at_least:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
         raise ArgumentError(f"{what} must be a whole number, at least {at_least}")
-    if int(given) >= _TOO_LARGE:
+    if int(value) >= _TOO_LARGE:
         raise ArgumentError(f"{what} must be a whole number of at most 300 digits")
-    return int(given)
+    return int(value)
 
 
-def positive(given: Any, what: str) -> float:
+def positive(value: Any, what: str) -> float:
     """Read a number above zero.
 
     Examples
@@ -51,12 +51,12 @@ def positive(given: Any, what: str) -> float:
     >>> positive(3, "c")
     3.0
     """
-    if isinstance(given, bool) or not isinstance(given, Real) or not _within(given) or given == 0:
+    if isinstance(value, bool) or not isinstance(value, Real) or not _within(value) or value == 0:
         raise ArgumentError(f"{what} must be a number above 0")
-    return float(given)
+    return float(value)
 
 
-def not_negative(given: Any, what: str) -> float:
+def not_negative(value: Any, what: str) -> float:
     """Read a number from zero up.
 
     Examples
@@ -64,12 +64,12 @@ def not_negative(given: Any, what: str) -> float:
     >>> not_negative(0, "t")
     0.0
     """
-    if isinstance(given, bool) or not isinstance(given, Real) or not _within(given):
+    if isinstance(value, bool) or not isinstance(value, Real) or not _within(value):
         raise ArgumentError(f"{what} must be a number from 0 up")
-    return float(given)
+    return float(value)
 
 
-def finite(given: Any, what: str) -> float:
+def finite(value: Any, what: str) -> float:
     """Read a number, of either sign.
 
     Examples
@@ -77,12 +77,12 @@ def finite(given: Any, what: str) -> float:
     >>> finite(-1, "offset")
     -1.0
     """
-    if isinstance(given, bool) or not isinstance(given, Real) or not _within(abs(float(given))):
+    if isinstance(value, bool) or not isinstance(value, Real) or not _within(abs(float(value))):
         raise ArgumentError(f"{what} must be a finite number")
-    return float(given)
+    return float(value)
 
 
-def one_of(given: Any, what: str, words: Sequence[str]) -> str:
+def one_of(value: Any, what: str, words: Sequence[str]) -> str:
     """Read one of a few words.
 
     Examples
@@ -90,14 +90,14 @@ def one_of(given: Any, what: str, words: Sequence[str]) -> str:
     >>> one_of("equal", "distance", ["equal", "ordered"])
     'equal'
     """
-    if not isinstance(given, str) or given not in words:
+    if not isinstance(value, str) or value not in words:
         known = ", ".join(map(repr, words))
-        shown = repr(given[:_QUOTED]) if isinstance(given, str) else f"a {type(given).__name__}"
+        shown = repr(value[:_QUOTED]) if isinstance(value, str) else f"a {type(value).__name__}"
         raise ArgumentError(f"{what}={shown} is not one of {known}{nearest(shown, words)}")
-    return str(given)
+    return str(value)
 
 
-def line_of_text(given: Any, what: str, longest: int) -> str:
+def line_of_text(value: Any, what: str, longest: int) -> str:
     """Read a name or a reason: not blank, in one line, and encodable.
 
     Examples
@@ -109,9 +109,9 @@ def line_of_text(given: Any, what: str, longest: int) -> str:
     ...
     anonrisk.errors.ArgumentError: by= is the name of somebody: a text of at most 255 characters ...
     """
-    told = f"{what}: a text of at most {longest:,} characters"
-    if not isinstance(given, str) or not given.strip() or len(given) > longest:
-        raise ArgumentError(f"{told} that is not blank")
-    if _UNFIT & set(map(category, given)):
-        raise ArgumentError(f"{told}, without control characters and ends of lines")
-    return given
+    text = f"{what}: a text of at most {longest:,} characters"
+    if not isinstance(value, str) or not value.strip() or len(value) > longest:
+        raise ArgumentError(f"{text} that is not blank")
+    if _UNFIT & set(map(category, value)):
+        raise ArgumentError(f"{text}, without control characters and ends of lines")
+    return value

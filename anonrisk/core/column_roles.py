@@ -90,15 +90,15 @@ class Roles(render.PrintedTable, InDocuments):
             ) from None
 
     @classmethod
-    def _assembled(cls, found: Mapping[str, Sequence[str]], what: str) -> Self:
-        named = {role: [name for name in found if role in found[name]] for role in ROLE_NAMES}
-        units = [name for name in found if "unit" in found[name]]
+    def _assembled(cls, result: Mapping[str, Sequence[str]], what: str) -> Self:
+        named = {role: [name for name in result if role in result[name]] for role in ROLE_NAMES}
+        units = [name for name in result if "unit" in result[name]]
         if len(units) > 1:
             raise RolesDocumentError(f"the {what} has two units, {units[0]!r} and {units[1]!r}")
         if not units and not any(named.values()):
             raise RolesNotGivenError(f"the {what} gives no column a role; docs/roles.md shows how")
         try:
-            return cls(**vars(declare(list(found), unit=units[0] if units else None, **named)))
+            return cls(**vars(declare(list(result), unit=units[0] if units else None, **named)))
         except AnonRiskError as error:
             raise type(error)(f"the {what}: {error}") from None
 
@@ -140,12 +140,12 @@ def _as_declared(roles: RolesT) -> RolesT:
     return roles
 
 
-def declare(columns: Sequence[Name], *, unit: Name | None, **given: Any) -> Roles:
+def declare(columns: Sequence[Name], *, unit: Name | None, **value: Any) -> Roles:
     """Check roles as a caller gave them against a table's columns."""
     named: dict[str, Qid] = {}
     for role, word in ROLE_NAMES.items():
-        empty = given[role] is None or (isinstance(given[role], (list, tuple)) and not given[role])
-        named[role] = () if empty else as_names(given[role], word, columns)
+        empty = value[role] is None or (isinstance(value[role], (list, tuple)) and not value[role])
+        named[role] = () if empty else as_names(value[role], word, columns)
         require(named[role], word, columns)
     if unit is not None:
         require([as_name(unit, "unit")], "unit", columns)

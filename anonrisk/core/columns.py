@@ -116,7 +116,7 @@ def spelt(name: object) -> str:
     >>> spelt("zip"), spelt("z" + chr(0x456) + "p").partition(" ")[2]
     ("'zip'", "(written 'z\\u0456p')")
     """
-    doubtful = isinstance(name, str) and any(ord(one) in _LOOKALIKES for one in name.casefold())
+    doubtful = isinstance(name, str) and any(ord(item) in _LOOKALIKES for item in name.casefold())
     return f"{name!r} (written {name!a})" if doubtful else repr(name)
 
 
@@ -149,7 +149,7 @@ def nearest(word: object, words: Iterable[object]) -> str:
     return f"; did you mean {spelled[close[0]]!r}?" if close else ""
 
 
-def as_name(given: Any, role: str) -> Name:
+def as_name(value: Any, role: str) -> Name:
     """Read one name; a column itself is not a name, and its cells must not end up in a message.
 
     Examples
@@ -157,31 +157,31 @@ def as_name(given: Any, role: str) -> Name:
     >>> as_name("zip", "unit")
     'zip'
     """
-    plain = isinstance(given, (str, bytes, Number, tuple, date))
-    if not plain or not _hashable(given):
-        kind = type(given).__name__
+    plain = isinstance(value, (str, bytes, Number, tuple, date))
+    if not plain or not _hashable(value):
+        kind = type(value).__name__
         raise ArgumentError(f"a {role} is given by the name of a column, not by a {kind}")
-    return cast("Name", given)
+    return cast("Name", value)
 
 
-def _is_list(given: Any) -> bool:
+def _is_list(value: Any) -> bool:
     """Return whether this is a list of names. A Series is not: it holds cells."""
-    if isinstance(given, (list, tuple, set, frozenset, KeysView)):
+    if isinstance(value, (list, tuple, set, frozenset, KeysView)):
         return True
-    array = hasattr(given, "tolist") and not hasattr(given, "iloc")
-    return array and getattr(given, "ndim", 0) == 1
+    array = hasattr(value, "tolist") and not hasattr(value, "iloc")
+    return array and getattr(value, "ndim", 0) == 1
 
 
-def _hashable(given: Any) -> bool:
+def _hashable(value: Any) -> bool:
     try:
-        hash(given)
+        hash(value)
     except TypeError:
         return False
     return True
 
 
 def several_in_one(
-    given: Any, columns: Collection[Name] = (), *, quoted: bool = True
+    value: Any, columns: Collection[Name] = (), *, quoted: bool = True
 ) -> str | None:
     """Return what is wrong with one text in place of a list: a comma may separate several names.
 
@@ -196,17 +196,17 @@ def several_in_one(
     "'name, ssn' is one name; write a list: [name, ssn]"
     >>> several_in_one("name")
     """
-    if not isinstance(given, str) or not _BETWEEN.search(given):
+    if not isinstance(value, str) or not _BETWEEN.search(value):
         return None
-    pieces = [piece.strip() for piece in _BETWEEN.split(given) if piece.strip()]
-    one = given in columns or not pieces
+    pieces = [piece.strip() for piece in _BETWEEN.split(value) if piece.strip()]
+    item = value in columns or not pieces
     # Only what needs no quotes in YAML is shown without.
     plain = not quoted and all(re.fullmatch(r"\w[\w .-]*", piece) for piece in pieces)
-    meant = [repr(given)] if one else pieces if plain else map(repr, pieces)
-    return f"{given!r} is one name; write a list: [{', '.join(meant)}]"
+    meant = [repr(value)] if item else pieces if plain else map(repr, pieces)
+    return f"{value!r} is one name; write a list: [{', '.join(meant)}]"
 
 
-def as_names(given: Any, role: str, columns: Collection[Name] = ()) -> Qid:
+def as_names(value: Any, role: str, columns: Collection[Name] = ()) -> Qid:
     """Read a name or a list of names; a tuple counts as one name where a column is called that.
 
     Examples
@@ -214,13 +214,13 @@ def as_names(given: Any, role: str, columns: Collection[Name] = ()) -> Qid:
     >>> as_names("zip", "quasi-identifier"), as_names(["zip", "age"], "quasi-identifier")
     (('zip',), ('zip', 'age'))
     """
-    if isinstance(given, tuple) and _hashable(given) and given in columns:
-        names: Qid = (given,)
-    elif _is_list(given):
-        names = tuple(as_name(name, role) for name in given)
+    if isinstance(value, tuple) and _hashable(value) and value in columns:
+        names: Qid = (value,)
+    elif _is_list(value):
+        names = tuple(as_name(name, role) for name in value)
     else:
-        names = (as_name(given, role),)
-        wrong = several_in_one(given, columns)
+        names = (as_name(value, role),)
+        wrong = several_in_one(value, columns)
         if wrong:
             raise ArgumentError(f"{role}: {wrong}")
     if not names:
@@ -254,9 +254,9 @@ def check_missing(missing: Any, *, wildcard: bool = False) -> None:
         raise no_wildcard()
     words = MISSING_OR_WILDCARD if wildcard else MISSING
     if not isinstance(missing, str) or missing not in words:
-        given = repr(missing) if isinstance(missing, (str, type(None))) else type(missing).__name__
+        value = repr(missing) if isinstance(missing, (str, type(None))) else type(missing).__name__
         hint = nearest(missing, words) if isinstance(missing, str) else ""
-        raise ArgumentError(f"missing={given} is not one of {', '.join(map(repr, words))}{hint}")
+        raise ArgumentError(f"missing={value} is not one of {', '.join(map(repr, words))}{hint}")
 
 
 def no_wildcard() -> ArgumentError:

@@ -153,12 +153,12 @@ def _with_driver(url: URL, what: str) -> URL:
     if backend not in {"postgresql", "postgres"}:
         raise ArgumentError(f"{what} is an SQLite file or a PostgreSQL database")
     drivers = (driver,) if driver else ("psycopg", "psycopg2")
-    found = next((name for name in drivers if find_spec(name) is not None), None)
-    if found is None:
+    result = next((name for name in drivers if find_spec(name) is not None), None)
+    if result is None:
         raise StoreError(
             f"PostgreSQL needs the driver {drivers[0]!r}: pip install 'psycopg[binary]'"
         )
-    return url.set(drivername=f"postgresql+{found}")
+    return url.set(drivername=f"postgresql+{result}")
 
 
 def _place(url: URL) -> str:

@@ -52,23 +52,23 @@ def fill(function: Callable[..., Any], known: Callable[[str], Callable[..., Any]
     if function.__doc__:
         filled = "\n".join(_filled(_entries(function), known).values())
         text = inspect.cleandoc(function.__doc__)
-        function.__doc__ = _PARAMETERS.sub(lambda found: found[1] + filled, text, count=1)
+        function.__doc__ = _PARAMETERS.sub(lambda result: result[1] + filled, text, count=1)
 
 
 def without_first(text: str | None) -> str | None:
     """Leave out the first parameter, which a method has in front of its dot."""
-    found = _PARAMETERS.search(text or "")
-    if text is None or found is None:
+    result = _PARAMETERS.search(text or "")
+    if text is None or result is None:
         return text
-    rest = "".join(_ENTRY.split(found[2])[2:])
-    section = found[1] + rest if rest else ""
-    return text[: found.start()] + section + text[found.end() :].lstrip("\n" if not rest else "")
+    rest = "".join(_ENTRY.split(result[2])[2:])
+    section = result[1] + rest if rest else ""
+    return text[: result.start()] + section + text[result.end() :].lstrip("\n" if not rest else "")
 
 
 def _entries(function: Callable[..., Any]) -> dict[str, str]:
     """List what a docstring says of parameters, by their names as they stand there."""
-    found = _PARAMETERS.search(inspect.cleandoc(str(function.__doc__)))
-    blocks = _ENTRY.split(found[2])[1:] if found else []
+    result = _PARAMETERS.search(inspect.cleandoc(str(function.__doc__)))
+    blocks = _ENTRY.split(result[2])[1:] if result else []
     return {block.partition("\n")[0].partition(" : ")[0]: block.rstrip("\n") for block in blocks}
 
 

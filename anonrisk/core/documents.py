@@ -143,12 +143,12 @@ class Reader:
         return self.error(f"the {self.what} is not YAML of plain values{why}")
 
     def _without_repeats(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        results: dict[str, Any] = {}
         for key, value in pairs:
-            if key in found:
+            if key in results:
                 raise self.error(f"key {key!r} is written twice in the {self.what}")
-            found[key] = value
-        return found
+            results[key] = value
+        return results
 
     def _no_constant(self, word: str) -> Any:
         raise self.error(f"{word} is not a number that a {self.what} can have")
@@ -215,12 +215,12 @@ class _Size:
     def of(self, node: Any, depth: int = 1) -> tuple[int, int, int]:
         """Return the number of values, of letters, and of levels."""
         self.reader.check_depth(depth)
-        found = self.known.get(id(node))
-        if found is None:
-            found = self._counted(node, depth)
-            self.known[id(node)] = found
-        self.reader.check_depth(depth + found[2] - 1)
-        return found
+        counted = self.known.get(id(node))
+        if counted is None:
+            counted = self._counted(node, depth)
+            self.known[id(node)] = counted
+        self.reader.check_depth(depth + counted[2] - 1)
+        return counted
 
     def _counted(self, node: Any, depth: int) -> tuple[int, int, int]:
         if isinstance(node.value, str):

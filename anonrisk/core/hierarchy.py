@@ -34,7 +34,7 @@ class Hierarchy:
     heights: dict[Node, int]
 
     @classmethod
-    def of(cls, given: Any) -> Hierarchy:
+    def of(cls, value: Any) -> Hierarchy:
         """Read a nested dict, a table of levels, or a CSV file in the layout of ARX.
 
         Parameters
@@ -53,16 +53,16 @@ class Hierarchy:
         >>> Hierarchy.of(rows) == tree
         True
         """
-        if isinstance(given, Hierarchy):
-            return given
-        if isinstance(given, Mapping):
-            return _from_paths(_paths_of(given))
-        if isinstance(given, (str, Path)):
-            return _from_levels(_read(Path(given)))
-        if hasattr(given, "itertuples"):
-            return _from_levels(list(row) for row in given.itertuples(index=False))
-        if isinstance(given, Iterable) and not isinstance(given, bytes):
-            rows = list(given)
+        if isinstance(value, Hierarchy):
+            return value
+        if isinstance(value, Mapping):
+            return _from_paths(_paths_of(value))
+        if isinstance(value, (str, Path)):
+            return _from_levels(_read(Path(value)))
+        if hasattr(value, "itertuples"):
+            return _from_levels(list(row) for row in value.itertuples(index=False))
+        if isinstance(value, Iterable) and not isinstance(value, bytes):
+            rows = list(value)
             if all(isinstance(row, (list, tuple)) and row for row in rows):
                 return _from_levels(list(row) for row in rows)
         raise HierarchyError("a hierarchy is a nested dict, a table of levels or a path of one")
@@ -148,15 +148,15 @@ def _paths_of(tree: Mapping[Any, Any]) -> Iterable[Node]:
             stack += [((*node, _label(label)), None, above) for label in below]
 
 
-def _label(given: Any) -> str:
+def _label(value: Any) -> str:
     """Write a label; a missing value names no node."""
-    nan = isinstance(given, (float, np.floating)) and np.isnan(given)
-    if given is None or nan or type(given).__name__ in ("NAType", "NaTType"):
+    nan = isinstance(value, (float, np.floating)) and np.isnan(value)
+    if value is None or nan or type(value).__name__ in ("NAType", "NaTType"):
         raise HierarchyError("a node of the hierarchy is missing: None or NaN is no label")
-    if isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
-        kind = type(given).__name__
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        kind = type(value).__name__
         raise HierarchyError(f"a label of a hierarchy is one value, not a {kind}")
-    return text_of(given)
+    return text_of(value)
 
 
 def _from_paths(paths: Iterable[Node]) -> Hierarchy:

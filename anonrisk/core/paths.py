@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from anonrisk.errors import AnonRiskError
 
 
-def as_path(given: Any, what: str, error: type[AnonRiskError] = ArgumentError) -> Path:
+def as_path(value: Any, what: str, error: type[AnonRiskError] = ArgumentError) -> Path:
     """Read the path of something.
 
     Examples
@@ -24,9 +24,9 @@ def as_path(given: Any, what: str, error: type[AnonRiskError] = ArgumentError) -
     anonrisk.errors.ArgumentError: the path of a state is a text or a path, not a NoneType
     """
     try:
-        return Path(given)
+        return Path(value)
     except TypeError:
-        kind = type(given).__name__
+        kind = type(value).__name__
         raise error(f"the path of {what} is a text or a path, not a {kind}") from None
 
 

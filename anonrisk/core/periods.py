@@ -19,7 +19,7 @@ _UNITS = {
 }
 
 
-def microseconds(given: Any) -> int:
+def microseconds(value: Any) -> int:
     """Read a length of time.
 
     Examples
@@ -31,20 +31,20 @@ def microseconds(given: Any) -> int:
     ...
     anonrisk.errors.ArgumentError: period='1M' is not a number of s, min, h, D or W; months ...
     """
-    if isinstance(given, dt.timedelta):
-        length = given // dt.timedelta(microseconds=1)
+    if isinstance(value, dt.timedelta):
+        length = value // dt.timedelta(microseconds=1)
     else:
-        found = (
-            re.fullmatch(r"\s*(\d+)\s*([A-Za-z]+)\s*", given) if isinstance(given, str) else None
+        result = (
+            re.fullmatch(r"\s*(\d+)\s*([A-Za-z]+)\s*", value) if isinstance(value, str) else None
         )
-        if found is None or found[2] not in _UNITS:
-            shown = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
-            months = "; months and years are not all of one length" if found else ""
+        if result is None or result[2] not in _UNITS:
+            shown = repr(value) if isinstance(value, str) else f"a {type(value).__name__}"
+            months = "; months and years are not all of one length" if result else ""
             raise ArgumentError(
                 f"period={shown} is not a number of {', '.join(list(_UNITS)[:-1])} or W{months}"
             )
         # Python reads numbers of a few thousand digits only.
-        length = int(found[1]) * _UNITS[found[2]] if len(found[1]) <= _MOST_DIGITS else 2**62
+        length = int(result[1]) * _UNITS[result[2]] if len(result[1]) <= _MOST_DIGITS else 2**62
     if not 0 < length < 2**62:
         raise ArgumentError("period must be longer than nothing, and not longer than history")
     return int(length)

@@ -167,7 +167,7 @@ class Screen(Protocol):
 
     interval: float
 
-    def show(self, told: Told, seconds: float) -> None:
+    def show(self, summary: Told, seconds: float) -> None:
         """Show this instead of what was shown before."""
 
     def wipe(self) -> None:
@@ -198,8 +198,8 @@ class _Line:
 
     interval = _ON_A_TERMINAL
 
-    def show(self, told: Told, seconds: float) -> None:
-        self._write(told.line(seconds)[: _width()])
+    def show(self, summary: Told, seconds: float) -> None:
+        self._write(summary.line(seconds)[: _width()])
 
     def wipe(self) -> None:
         self._write("")
@@ -215,8 +215,8 @@ class _Lines:
 
     interval = _IN_A_FILE
 
-    def show(self, told: Told, seconds: float) -> None:
-        sys.stderr.write(f"{told.line(seconds)}\n")
+    def show(self, summary: Told, seconds: float) -> None:
+        sys.stderr.write(f"{summary.line(seconds)}\n")
         sys.stderr.flush()
 
     def wipe(self) -> None:
@@ -245,13 +245,13 @@ class _Bar:
         self._task = self._bar.add_task("", total=None)
         self._bar.start()
 
-    def show(self, told: Told, seconds: float) -> None:
+    def show(self, summary: Told, seconds: float) -> None:
         self._bar.console.width = _width()
         self._bar.update(
             self._task,
-            description=told.line(seconds),
-            completed=told.done,
-            total=told.total or None,
+            description=summary.line(seconds),
+            completed=summary.done,
+            total=summary.total or None,
             refresh=True,
         )
 
@@ -270,9 +270,9 @@ class _Cell:
         show: Any = display.display
         self._output: Any = show(self._bundle("", ""), raw=True, display_id=True)
 
-    def show(self, told: Told, seconds: float) -> None:
-        line = told.line(seconds)
-        part = f' value="{told.done}" max="{told.total}"' if told.total else ""
+    def show(self, summary: Told, seconds: float) -> None:
+        line = summary.line(seconds)
+        part = f' value="{summary.done}" max="{summary.total}"' if summary.total else ""
         self._update(line, f"<progress{part}></progress> {line}")
 
     def wipe(self) -> None:

@@ -51,7 +51,7 @@ def shown(text: object) -> str:
     \x3a:error::no \x23#vso[task]
     """
     written = escaped(str(text))
-    return _COMMAND.sub(lambda found: f"{found[0][:-1]}\\x{ord(found[0][-1]):02x}", written)
+    return _COMMAND.sub(lambda result: f"{result[0][:-1]}\\x{ord(result[0][-1]):02x}", written)
 
 
 def escaped(text: str, but: str = "") -> str:
@@ -339,8 +339,8 @@ def html_table(lines: str | Sequence[str], header: Row, rows: Sequence[Row]) -> 
     sides = ["right" if number else "left" for number in _numbers(cells, len(header))]
     head = _html_row("th", [shown(cell) for cell in header], sides)
     body = "".join(_html_row("td", row, sides) for row in cells)
-    told = html_lines([lines] if isinstance(lines, str) else lines)
-    return f"{told}<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+    summary = html_lines([lines] if isinstance(lines, str) else lines)
+    return f"{summary}<table><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
 def _html_row(tag: str, cells: Row, sides: Sequence[str]) -> str:
@@ -401,8 +401,8 @@ class PrintedFields(PrintedTable):
         return "field", "value"
 
     def _rows(self) -> list[list[str]]:
-        told = ((one.name, getattr(self, one.name)) for one in fields(self) if one.repr)  # type: ignore[arg-type]
-        written = ((name, _field(value)) for name, value in told)
+        summary = ((field.name, getattr(self, field.name)) for field in fields(self) if field.repr)  # type: ignore[arg-type]
+        written = ((name, _field(value)) for name, value in summary)
         return [[name, value] for name, value in written if value is not None]
 
 

@@ -23,7 +23,7 @@ class Document:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that serialise as JSON; no cell but groups that `by` asked for."""
-        names = self._document or [one.name for one in fields(self)]  # type: ignore[arg-type]
+        names = self._document or [field.name for field in fields(self)]  # type: ignore[arg-type]
         held = {name: getattr(self, name) for name in names}
         return {
             name: plain(value)
@@ -55,7 +55,7 @@ def plain(value: Any) -> Any:  # noqa: PLR0911
     if hasattr(value, "_asdict"):
         value = value._asdict()
     elif is_dataclass(value):
-        value = {one.name: getattr(value, one.name) for one in fields(value)}
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, tuple | list):
@@ -83,12 +83,12 @@ def restore(kind: Any, stored: Any) -> Any:
     >>> restore(tuple[float, ...] | None, [1, "inf"])
     (1, inf)
     """
-    of = get_args(kind)
-    if NoneType in of:
-        (kind,) = (one for one in of if one is not NoneType)
+    args = get_args(kind)
+    if NoneType in args:
+        (kind,) = (item for item in args if item is not NoneType)
         return None if stored is None else restore(kind, stored)
     if get_origin(kind) is tuple and isinstance(stored, list):
-        return tuple(restore(of[0], one) for one in stored)
+        return tuple(restore(args[0], item) for item in stored)
     if isinstance(kind, type) and is_dataclass(kind) and isinstance(stored, Mapping):
         return kind(**restore_fields(kind, stored))
     if kind is _Name and isinstance(stored, list):
@@ -113,14 +113,16 @@ def restore_name(stored: Any) -> Any:
 def restore_fields(kind: Any, stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that the document of a class holds, each by its type."""
     named, some = getattr(kind, "_document", ()), getattr(kind, "_where_some", ())
-    own = [one.name for one in fields(kind) if one.init and (not named or one.name in named)]
+    own = [
+        field.name for field in fields(kind) if field.init and (not named or field.name in named)
+    ]
     there = [name for name in own if name in stored or name not in some]
     return {name: restore(_type_of(kind, name), stored[name]) for name in there}
 
 
 @cache
 def _type_of(kind: Any, name: str) -> Any:
-    (text,) = (one.type for one in fields(kind) if one.name == name)
+    (text,) = (field.type for field in fields(kind) if field.name == name)
     parts = {part.__name__: part for part in getattr(kind, "_parts", ())}
     # The text of an annotation of ours.
     return eval(str(text), {}, _TYPES | parts)  # noqa: S307

@@ -26,7 +26,7 @@ WORDS = (*ROLE_NAMES, "unit")
 _ALIKE = 0.75
 
 
-def role_words(given: Any, where: str) -> tuple[str, ...]:
+def role_words(value: Any, where: str) -> tuple[str, ...]:
     """Read a role, or a list of them: a unit may be a direct identifier too.
 
     Examples
@@ -34,7 +34,7 @@ def role_words(given: Any, where: str) -> tuple[str, ...]:
     >>> role_words("quasi", "here"), role_words(["direct", "unit"], "here")
     (('quasi',), ('direct', 'unit'))
     """
-    words = given if isinstance(given, list) else [given]
+    words = value if isinstance(value, list) else [value]
     for word in words:
         if word not in WORDS:
             shown = repr(word) if isinstance(word, str) else f"a {type(word).__name__}"
@@ -82,17 +82,17 @@ def text_of(path: Path, what: str) -> str:
         raise RolesDocumentError(f"cannot read the {what} {str(path)!r}: {why}") from None
 
 
-def named_entries(given: Any, where: str) -> dict[str, dict[str, Any]]:
+def named_entries(value: Any, where: str) -> dict[str, dict[str, Any]]:
     """Read a list of mappings that each have a name; two of one name are refused."""
-    found: dict[str, dict[str, Any]] = {}
-    for entry in [] if given is None else _listed(given, where):
+    results: dict[str, dict[str, Any]] = {}
+    for entry in [] if value is None else _listed(value, where):
         name = entry.get("name") if isinstance(entry, dict) else None
         if not isinstance(name, str):
             raise RolesDocumentError(f"{where} has an entry without a name")
-        if name in found:
+        if name in results:
             raise RolesDocumentError(f"{where} has two entries of the name {name!r}")
-        found[name] = entry
-    return found
+        results[name] = entry
+    return results
 
 
 def picked(name: str | None, names: Iterable[str], what: str, argument: str) -> str:
@@ -121,7 +121,7 @@ def misspelt(key: str, right: str) -> bool:
     return key != right and alike >= _ALIKE
 
 
-def _listed(given: Any, where: str) -> list[Any]:
-    if not isinstance(given, list):
+def _listed(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, list):
         raise RolesDocumentError(f"{where} is not a list")
-    return given
+    return value

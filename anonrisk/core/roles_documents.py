@@ -77,7 +77,7 @@ def write_dbt(
 
 def _of_properties(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """List what a file of properties describes, by name; tables of a source as source.table."""
-    found: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
     for kind in _KINDS:
         for name, entry in named_entries(document.get(kind), f"{kind} of the {DBT}").items():
             if any("columns" in v for v in entry.get("versions") or () if isinstance(v, dict)):
@@ -85,31 +85,33 @@ def _of_properties(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
                     f"model {name!r} has versions with columns of their own: read "
                     "target/manifest.json, where each is a model"
                 )
-            found[name] = entry
+            results[name] = entry
     for source, entry in named_entries(document.get("sources"), f"sources of the {DBT}").items():
         tables = named_entries(entry.get("tables"), f"tables of source {source!r}")
-        found |= {f"{source}.{name}": table for name, table in tables.items()}
-    return found
+        results |= {f"{source}.{name}": table for name, table in tables.items()}
+    return results
 
 
 def _of_manifest(document: dict[str, Any], model: str | None) -> dict[str, dict[str, Any]]:
     """List what a manifest describes, by dbt's whole name, and by `model` if one alone has it."""
-    found: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
     for part in ("nodes", "sources"):
         nodes = document.get(part)
         for whole, node in nodes.items() if isinstance(nodes, dict) else ():
             kind = node.get("resource_type") if isinstance(node, dict) else None
             if kind in {"model", "seed", "snapshot", "source"}:
-                found[whole] = node
-    same = [whole for whole, node in found.items() if model in _short(node)]
+                results[whole] = node
+    same = [whole for whole, node in results.items() if model in _short(node)]
     if len(same) > 1:
         raise RolesDocumentError(
             f"the {DBT} has {len(same)} tables {model!r}: say which, as in model={same[0]!r}"
         )
     if same and model is not None:
-        return {model: found[same[0]]}
+        return {model: results[same[0]]}
     # So that the nearest word is one that somebody would type.
-    return found if model in found else {name: n for n in found.values() for name in _short(n)}
+    return (
+        results if model in results else {name: n for n in results.values() for name in _short(n)}
+    )
 
 
 def _short(node: dict[str, Any]) -> list[str]:
@@ -129,8 +131,8 @@ def _columns(table: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
 def _roles(entry: dict[str, Any], model: str, column: str) -> tuple[str, ...]:
     """Read a column's role, from either place; dbt 1.10 writes both into a manifest."""
     where = f"the {DBT}, model {model!r}, column {column!r}"
-    found = [_role_in_dbt(meta, where) for meta in _metas(entry)]
-    said = [role for role in found if role]
+    results = [_role_in_dbt(meta, where) for meta in _metas(entry)]
+    said = [role for role in results if role]
     if len(set(said)) > 1:
         raise RolesDocumentError(f"{where}: meta and config.meta give it different roles")
     return said[0] if said else ()
@@ -175,14 +177,14 @@ PROPERTY = "anonrisk:role"
 def read_frictionless(source: Any, resource: str | None) -> dict[str, tuple[str, ...]]:
     """Return the roles of each field."""
     fields = _fields(read_document(source, FRICTIONLESS), resource)
-    found: dict[str, tuple[str, ...]] = {}
+    results: dict[str, tuple[str, ...]] = {}
     for name, field in fields.items():
         where = f"the {FRICTIONLESS}, field {name!r}"
         for key in field:
             if misspelt(str(key), PROPERTY):
                 raise RolesDocumentError(f"{where}: the role goes under {PROPERTY!r}, not {key!r}")
-        found[name] = role_words(field[PROPERTY], where) if PROPERTY in field else ()
-    return found
+        results[name] = role_words(field[PROPERTY], where) if PROPERTY in field else ()
+    return results
 
 
 def write_frictionless(
@@ -256,9 +258,9 @@ def write_tags(
 ) -> list[dict[str, str]]:
     """Return a row for each role, with the first tag that means it."""
     tags: dict[str, str] = {}
-    given = OURS if meanings is None else meanings
-    _meanings(given)
-    for tag, role in given.items():
+    argument = OURS if meanings is None else meanings
+    _meanings(argument)
+    for tag, role in argument.items():
         if role is not None:
             tags.setdefault(role, tag)
     rows = []
@@ -273,12 +275,12 @@ def write_tags(
     return rows
 
 
-def _meanings(given: Any) -> dict[str, dict[str | None, str | None]]:
+def _meanings(argument: Any) -> dict[str, dict[str | None, str | None]]:
     """Read what tags mean, by their name and then by their value; None is any other value."""
-    if not isinstance(given, Mapping):
+    if not isinstance(argument, Mapping):
         raise RolesDocumentError("what tags mean is a mapping, as in {'pii=email': 'direct'}")
     known: dict[str, dict[str | None, str | None]] = {}
-    for key, role in given.items():
+    for key, role in argument.items():
         name, sign, value = str(key).partition("=")
         if isinstance(role, (list, tuple)):
             raise RolesDocumentError(
@@ -301,24 +303,24 @@ def _role_in_tags(
         return values[value]
     if None in values:
         return values[None]
-    hint = nearest(value, [one for one in values if one is not None])
+    hint = nearest(value, [item for item in values if item is not None])
     raise RolesDocumentError(
         f"{where}: nothing says what tag {tag!r} means with the value {value!r}{hint or '.'} "
         f"Add '{tag}={value}' to the mapping, with None if it means no role"
     )
 
 
-def _rows(given: Any) -> Iterable[Mapping[str, Any]]:
-    if isinstance(given, (str, Path)):
-        path = Path(given)
+def _rows(argument: Any) -> Iterable[Mapping[str, Any]]:
+    if isinstance(argument, (str, Path)):
+        path = Path(argument)
         text = text_of(path, TAGS)
         if path.suffix.casefold() == ".csv":
-            given = list(csv.DictReader(text.splitlines()))
+            argument = list(csv.DictReader(text.splitlines()))
         else:
-            given = Reader(TAGS, RolesDocumentError).json(text)
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        given = [None]
-    for row in given:
+            argument = Reader(TAGS, RolesDocumentError).json(text)
+    if isinstance(argument, Mapping) or not isinstance(argument, Iterable):
+        argument = [None]
+    for row in argument:
         if not isinstance(row, Mapping):
             raise RolesDocumentError(
                 f"the {TAGS} is a list of mappings, one a row, or the path of a .csv or .json file "
@@ -362,7 +364,7 @@ class InDocuments:
 
     @classmethod
     @abstractmethod
-    def _assembled(cls, found: Mapping[str, Sequence[str]], what: str) -> Self:
+    def _assembled(cls, result: Mapping[str, Sequence[str]], what: str) -> Self:
         """Make roles from what a document says of each column."""
 
     @abstractmethod
@@ -398,8 +400,8 @@ class InDocuments:
         >>> anonrisk.Roles.from_frictionless({"fields": fields}).quasi
         ('zip',)
         """
-        found = read_frictionless(source, resource)
-        return cls._assembled(found, FRICTIONLESS)
+        frictionless = read_frictionless(source, resource)
+        return cls._assembled(frictionless, FRICTIONLESS)
 
     def to_frictionless(
         self,

@@ -38,8 +38,8 @@ class HeldTable(render.PrintedTable, Generic[FrameT]):
 
     def _lines(self) -> list[str]:
         """Name the kind of the table, without a look at it."""
-        told = "with the roles of its columns" if self._roles else "without roles"
-        return [f"{render.kind_of(self.frame)}, held {told}"]
+        text = "with the roles of its columns" if self._roles else "without roles"
+        return [f"{render.kind_of(self.frame)}, held {text}"]
 
     def _header(self) -> tuple[str, ...]:
         return "column", "role"

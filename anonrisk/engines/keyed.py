@@ -62,10 +62,10 @@ class Batch:
         if letter == "t":
             return [encoding.MISSING if cell is None else sized(b"t%d" % cell) for cell in cells]
         # A driver may give views of bytes.
-        given = (
+        values = (
             [None if cell is None else bytes(cell) for cell in cells] if letter == "x" else cells
         )
-        made = encoding.encoded(given, name)
+        made = encoding.encoded(values, name)
         # Drivers give dates that Python does not know as texts.
         if encoding.letter_of(made, name) not in {"n", letter}:
             raise too_far(name)
@@ -109,25 +109,25 @@ def keyed(asked: KeyedTally, batches: Iterable[Batch]) -> KeyedCounts:
     """Put all classes under keyed hashes."""
     unit, sensitive = asked.question.unit, asked.sensitive
     seen = _SeenRows(asked.question, (*asked.question.qid, *_persons(asked.question), *sensitive))
-    found: dict[Any, list[Any]] = {what: [] for what in ("class", "person", "rows", *sensitive)}
+    results: dict[Any, list[Any]] = {what: [] for what in ("class", "person", "rows", *sensitive)}
     n_entries = 0
     for every in batches:
         batch, cells = seen.counted(every)
         n_entries += len(batch.rows)
         limits.check_keyed(n_entries)
-        found["rows"].append(batch.rows)
-        found["class"].append(_classes(asked, cells))
+        results["rows"].append(batch.rows)
+        results["class"].append(_classes(asked, cells))
         if unit is not None:
-            found["person"].append(encoding.person_hashes(asked.key, cells[unit]))
+            results["person"].append(encoding.person_hashes(asked.key, cells[unit]))
         for name in sensitive:
-            found[name].append(_once(cells[name], _values_under(asked, name)))
+            results[name].append(_once(cells[name], _values_under(asked, name)))
     seen.refuse()
     none = np.empty((0, 2), dtype=np.uint64)
-    classes = np.concatenate([none, *found["class"]])
-    persons = None if unit is None else np.concatenate([none, *found["person"]])
-    rows = np.concatenate([np.empty(0, dtype=np.int64), *found["rows"]])
+    classes = np.concatenate([none, *results["class"]])
+    persons = None if unit is None else np.concatenate([none, *results["person"]])
+    rows = np.concatenate([np.empty(0, dtype=np.int64), *results["rows"]])
     values = {
-        name: KeyedValues.of(classes, persons, np.concatenate([none, *found[name]]), rows)
+        name: KeyedValues.of(classes, persons, np.concatenate([none, *results[name]]), rows)
         for name in sensitive
     }
     return KeyedCounts.of(

@@ -28,12 +28,12 @@ def inside_narwhals(frame: Any) -> Any:
     return frame.to_native() if isinstance(frame, kinds) else None
 
 
-def to_narwhals(like: Any, found: Any) -> Any:
+def to_narwhals(like: Any, result: Any) -> Any:
     """Wrap a table by the same version of narwhals; what is none stays as it is."""
     made_by: Any = sys.modules.get(type(like).__module__)
     if not hasattr(made_by, "from_native"):
         made_by = sys.modules["narwhals"]
-    return made_by.from_native(found, pass_through=True, allow_series=True)
+    return made_by.from_native(result, pass_through=True, allow_series=True)
 
 
 class NarwhalsEngine:
@@ -54,13 +54,13 @@ class NarwhalsEngine:
 
     @staticmethod
     def _answer(method: Callable[..., Any], frame: Any, *asked: Any) -> Any:
-        found = method(inside_narwhals(frame), *map(_with_population_inside, asked))
-        if isinstance(found, tuple):
-            return tuple(to_narwhals(frame, one) for one in found)
-        return to_narwhals(frame, found)
+        result = method(inside_narwhals(frame), *map(_with_population_inside, asked))
+        if isinstance(result, tuple):
+            return tuple(to_narwhals(frame, item) for item in result)
+        return to_narwhals(frame, result)
 
 
-def _with_population_inside(one: Any) -> Any:
-    against: Any = getattr(one, "against", None)
+def _with_population_inside(item: Any) -> Any:
+    against: Any = getattr(item, "against", None)
     native = inside_narwhals(getattr(against, "population", None))
-    return one if native is None else replace(one, against=replace(against, population=native))
+    return item if native is None else replace(item, against=replace(against, population=native))

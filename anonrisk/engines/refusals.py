@@ -47,13 +47,15 @@ def check_kind(kind: str | None, recoding: Recoding, name: Name) -> None:
         )
 
 
-def check_unseen(found: UnseenCounts) -> None:
+def check_unseen(unseen_counts: UnseenCounts) -> None:
     """Reject records with values that a hierarchy, or a plan, does not know."""
-    if not found.n_unseen:
+    if not unseen_counts.n_unseen:
         return
-    records = count_of(found.n_unseen, "record")
+    records = count_of(unseen_counts.n_unseen, "record")
     columns = ", ".join(
-        f"column {name!r} ({count_of(n, 'record')})" for name, n in found.by_column.items() if n
+        f"column {name!r} ({count_of(n, 'record')})"
+        for name, n in unseen_counts.by_column.items()
+        if n
     )
     raise UnseenValuesError(
         f"the hierarchy misses values of {columns}"

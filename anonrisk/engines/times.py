@@ -38,9 +38,9 @@ def not_on_the_calendar(name: Name) -> UnsupportedColumnError:
 def check_moment(name: Name, *, at_on_calendar: bool, on_calendar: bool) -> None:
     """Reject to compare a date with numbers, or a number with dates."""
     if at_on_calendar != on_calendar:
-        given, needed = ("a date", "a whole number") if at_on_calendar else ("a number", "a date")
+        value, needed = ("a date", "a whole number") if at_on_calendar else ("a number", "a date")
         holds = "dates or timestamps" if on_calendar else "numbers"
-        raise ArgumentError(f"at= is {given}, but time {name!r} holds {holds}; give {needed}")
+        raise ArgumentError(f"at= is {value}, but time {name!r} holds {holds}; give {needed}")
 
 
 def missing_time(name: Name | None, n_missing: int) -> MissingTimeError:

@@ -270,7 +270,7 @@ class GateExpectation(Rendered, BatchExpectation):
         """Return what the metric is asked."""
 
     @abstractmethod
-    def judged(self, found: MetricAnswer) -> Judged:
+    def judged(self, metric_answer: MetricAnswer) -> Judged:
         """Compare what was measured with what is asked for."""
 
     @property
@@ -322,8 +322,8 @@ class GateExpectation(Rendered, BatchExpectation):
             judged = replace(judged, about={**judged.about, "batch_rows": n_rows})
             seen = judged.details.get("rows")
             if n_rows is not None and seen is not None:
-                told = {**judged.details, "outside": n_rows - seen}
-                judged = replace(judged, details=told)
+                summary = {**judged.details, "outside": n_rows - seen}
+                judged = replace(judged, details=summary)
         return judged.to_result()
 
     def _judged(self, metrics: dict[str, Any]) -> Judged:
@@ -332,13 +332,13 @@ class GateExpectation(Rendered, BatchExpectation):
             return could_not_assess(
                 f"the suite parameter of {', '.join(empty)} has no value (None)"
             )
-        found = metrics[self.metric]
-        if not isinstance(found, MetricAnswer):
+        result = metrics[self.metric]
+        if not isinstance(result, MetricAnswer):
             return could_not_assess("the metric gave no answer")
-        if found.problem is not None:
-            return could_not_assess(found.problem)
+        if result.problem is not None:
+            return could_not_assess(result.problem)
         try:
-            return self.judged(found)
+            return self.judged(result)
         except AnonRiskError as error:
             return could_not_assess(str(error))
 
@@ -360,22 +360,22 @@ class PrivacyExpectation(GateExpectation):
     own_fields: ClassVar[Mapping[str, Field]] = {}
 
     @pydantic.validator("qids", pre=True)
-    def _one_name_is_a_list(cls, given: Any) -> Any:  # noqa: N805
-        return fields.names(given)
+    def _one_name_is_a_list(cls, value: Any) -> Any:  # noqa: N805
+        return fields.names(value)
 
     @pydantic.validator("*")
-    def _dict_is_a_parameter(cls, given: Any, field: Any) -> Any:  # noqa: N805
+    def _dict_is_a_parameter(cls, value: Any, field: Any) -> Any:  # noqa: N805
         own = field.name in (*COMMON, *cls.own_keys) and field.name not in ("hierarchy", "meta")
-        return fields.parameter(given, field.name) if own else given
+        return fields.parameter(value, field.name) if own else value
 
     @pydantic.root_validator(skip_on_failure=True)
     def _is_a_policy(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
         """Let the policy check what is given; parameters are checked when they are filled in."""
-        given = {name: cls._or_sample(name, values.get(name)) for name in (*COMMON, *cls.own_keys)}
-        if (given["unlisted"] is None) != (given["classified"] is None):
+        value = {name: cls._or_sample(name, values.get(name)) for name in (*COMMON, *cls.own_keys)}
+        if (value["unlisted"] is None) != (value["classified"] is None):
             raise ValueError("unlisted='quasi' and classified belong together")
         try:
-            cls.policy_of(given, "fail")
+            cls.policy_of(value, "fail")
         except PolicyError as error:
             raise ValueError(str(error)) from None
         return values
@@ -386,15 +386,15 @@ class PrivacyExpectation(GateExpectation):
         return cls.source.says(asked)
 
     @classmethod
-    def limits(cls, given: dict[str, Any], severity: str) -> dict[str, Any]:
+    def limits(cls, value: dict[str, Any], severity: str) -> dict[str, Any]:
         """Return the budgets of the policy that the fields stand for."""
-        found: dict[str, Any] = {}
+        results: dict[str, Any] = {}
         for budget in cls.budgets:
-            found |= budget.limits(given, severity)
-        if not found:
+            results |= budget.limits(value, severity)
+        if not results:
             names = [name for name in cls.own_fields if name.startswith("max_")]
             raise ValueError(f"give a limit: {' or '.join(names)}")
-        return found
+        return results
 
     @classmethod
     def _or_sample(cls, name: str, value: Any) -> Any:
@@ -410,19 +410,19 @@ class PrivacyExpectation(GateExpectation):
         return max([1, *(how.schema.get("minimum", 1) for how in keys)])
 
     @classmethod
-    def document(cls, given: dict[str, Any], budgets: dict[str, Any]) -> dict[str, Any]:
+    def document(cls, value: dict[str, Any], budgets: dict[str, Any]) -> dict[str, Any]:
         """Write the policy that the fields stand for, with these budgets."""
-        sensitive = given.get("sensitive")
+        sensitive = value.get("sensitive")
         roles = {
-            "quasi": given["qids"],
+            "quasi": value["qids"],
             "sensitive": None if sensitive is None else [sensitive],
-            "unit": given["unit"],
+            "unit": value["unit"],
         }
-        own = {*given["qids"], sensitive, given["unit"]}
-        rest = [name for name in given["classified"] or () if name not in own]
+        own = {*value["qids"], sensitive, value["unit"]}
+        rest = [name for name in value["classified"] or () if name not in own]
         # Another expectation has a population of its own.
-        sampled = "sampling_fraction" in given
-        subsets = given["every_subset_of"]
+        sampled = "sampling_fraction" in value
+        subsets = value["every_subset_of"]
         rules = (
             {"budgets": budgets}
             if subsets is None
@@ -431,20 +431,20 @@ class PrivacyExpectation(GateExpectation):
         return {
             "version": 1,
             "roles": {**roles, "insensitive": rest},
-            "unlisted": given["unlisted"] or "ignore",
-            "missing": given["missing"],
-            "missing_sensitive": given.get("missing_sensitive"),
-            "max_dropped_fraction": given["max_dropped_fraction"],
-            "dropped_are_removed": given["dropped_are_removed"],
-            **{key: given.get(key) if sampled else None for key in OF_SAMPLE},
-            "unsuppressed": bool(sampled and given["unsuppressed"]),
+            "unlisted": value["unlisted"] or "ignore",
+            "missing": value["missing"],
+            "missing_sensitive": value.get("missing_sensitive"),
+            "max_dropped_fraction": value["max_dropped_fraction"],
+            "dropped_are_removed": value["dropped_are_removed"],
+            **{key: value.get(key) if sampled else None for key in OF_SAMPLE},
+            "unsuppressed": bool(sampled and value["unsuppressed"]),
             **rules,
         }
 
     @classmethod
-    def policy_of(cls, given: dict[str, Any], severity: str) -> Policy:
+    def policy_of(cls, value: dict[str, Any], severity: str) -> Policy:
         """Make the policy that the fields stand for."""
-        return Policy.from_dict(cls.document(given, cls.limits(given, severity)))
+        return Policy.from_dict(cls.document(value, cls.limits(value, severity)))
 
     def given(self) -> dict[str, Any]:
         """Return the fields; a suite parameter that nobody filled in is an error."""
@@ -456,20 +456,20 @@ class PrivacyExpectation(GateExpectation):
 
     def question(self) -> dict[str, Any]:
         """Ask for the counts that the limits are about, but not for the limits."""
-        given = self.given()
-        drops = "drop" in (given["missing"], given.get("missing_sensitive"))
-        given |= {"max_dropped_fraction": 1.0 if drops else None, "dropped_are_removed": False}
-        counts = self.budgets[0].counts(given, shared_scores())
-        return self.document({**given, **dict.fromkeys(OF_SAMPLE)}, counts)
+        value = self.given()
+        drops = "drop" in (value["missing"], value.get("missing_sensitive"))
+        value |= {"max_dropped_fraction": 1.0 if drops else None, "dropped_are_removed": False}
+        counts = self.budgets[0].counts(value, shared_scores())
+        return self.document({**value, **dict.fromkeys(OF_SAMPLE)}, counts)
 
-    def judged(self, found: MetricAnswer) -> Judged:
+    def judged(self, metric_answer: MetricAnswer) -> Judged:
         """Return the findings of the policy that the fields stand for."""
-        counted = found.counted
+        counted = metric_answer.counted
         if counted is None:
             return could_not_assess("nothing was counted")
         policy = self.policy_of(self.given(), self.finding_severity)
         findings = of_counts(policy, counted)
-        if found.empty:
+        if metric_answer.empty:
             findings.append(release_rules.no_records())
         decisive = worst(findings)
         about = {
@@ -494,8 +494,8 @@ class SensitiveExpectation(PrivacyExpectation):
 def _details(findings: list[Finding], decisive: Finding, counted: Counted) -> dict[str, Any]:
     """Return the numbers that Data Docs show, of the quasi-identifier that decides."""
     rows = {"budgets": [_row(finding) for finding in findings]}
-    found = counted.measured.get(decisive.qid)
-    groups = found.groups if found is not None and isinstance(found.groups, list) else []
+    result = counted.measured.get(decisive.qid)
+    groups = result.groups if result is not None and isinstance(result.groups, list) else []
     sizes = groups[0].sizes if groups else None
     if sizes is None:
         return rows

@@ -31,10 +31,10 @@ def _told(covered: coverage.Coverage) -> list[str]:
     Those that are classified may be the quasi-identifier of another expectation.
     """
     columns = tuple(
-        replace(one, role=None, reason="classified; other expectations say who looks at them")
-        if one.role == "insensitive"
-        else one
-        for one in covered.columns
+        replace(column, role=None, reason="classified; other expectations say who looks at them")
+        if column.role == "insensitive"
+        else column
+        for column in covered.columns
     )
     return replace(covered, columns=columns).column_lines()
 
@@ -78,12 +78,12 @@ class ExpectColumnsToBePublishable(GateExpectation):
     metric: ClassVar[str] = COLUMNS
 
     @pydantic.validator("direct", "classified", pre=True)
-    def _one_name_is_a_list(cls, given: Any) -> Any:  # noqa: N805
-        return names(given)
+    def _one_name_is_a_list(cls, value: Any) -> Any:  # noqa: N805
+        return names(value)
 
     @pydantic.validator("classified")
-    def _is_a_list(cls, given: Any, field: Any) -> Any:  # noqa: N805
-        return parameter(given, field.name)
+    def _is_a_list(cls, value: Any, field: Any) -> Any:  # noqa: N805
+        return parameter(value, field.name)
 
     @pydantic.root_validator(skip_on_failure=True)
     def _asks_for_something(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
@@ -99,42 +99,42 @@ class ExpectColumnsToBePublishable(GateExpectation):
         return values
 
     @classmethod
-    def policy_of(cls, given: Mapping[str, Any]) -> Policy:
+    def policy_of(cls, fields: Mapping[str, Any]) -> Policy:
         """Make the policy that the fields stand for."""
-        classified = [name for name in given["classified"] or () if name not in given["direct"]]
+        classified = [name for name in fields["classified"] or () if name not in fields["direct"]]
         return Policy(
-            direct=list(given["direct"]),
+            direct=list(fields["direct"]),
             insensitive=classified,
-            unlisted=given["unlisted"],
-            reviewed=given["reviewed"],
+            unlisted=fields["unlisted"],
+            reviewed=fields["reviewed"],
             k=1,
         )
 
     def _given(self) -> dict[str, Any]:
-        given = {name: getattr(self, name) for name in self.own_keys}
-        return {**given, "classified": filled(self.classified)}
+        fields = {name: getattr(self, name) for name in self.own_keys}
+        return {**fields, "classified": filled(self.classified)}
 
     def question(self) -> dict[str, Any]:
         """Ask for the names of the columns, and for what they hold."""
         if is_parameter(self.classified):
             return {"policy": None, "classified": []}
-        given = self._given()
-        policy = self.policy or self.policy_of(given).to_dict()
-        return {"policy": policy, "classified": list(given["classified"] or ())}
+        value = self._given()
+        policy = self.policy or self.policy_of(value).to_dict()
+        return {"policy": policy, "classified": list(value["classified"] or ())}
 
-    def judged(self, found: MetricAnswer) -> Judged:
+    def judged(self, metric_answer: MetricAnswer) -> Judged:
         """Look for columns that must not be there."""
-        published = found.published
+        published = metric_answer.published
         if published is None:
             return could_not_assess("the batch has no column")
-        given = self._given()
-        policy = self.policy_of(given)
+        value = self._given()
+        policy = self.policy_of(value)
         whole = None if self.policy is None else Policy.from_dict(self.policy)
-        known = [*given["classified"]] if given["classified"] else []
+        known = [*value["classified"]] if value["classified"] else []
         findings = release_rules.of_columns(
-            policy, published, found.examined, whole=whole, classified=known
+            policy, published, metric_answer.examined, whole=whole, classified=known
         )
-        if found.empty:
+        if metric_answer.empty:
             findings.append(release_rules.no_records())
         covered = coverage.of_table(whole or policy, published)
         n_columns = len(published.names)
@@ -152,7 +152,7 @@ class ExpectColumnsToBePublishable(GateExpectation):
                 "covers": covered.column_lines() if whole else _told(covered),
             },
             _CLASSIFIED if loose else unseen(covered.not_looked_at),
-            found.about,
+            metric_answer.about,
         )
 
     @classmethod

@@ -42,9 +42,9 @@ def filled(value: Any) -> Any:
     return value
 
 
-def names(given: Any) -> Any:
+def names(value: Any) -> Any:
     """Read one name as a list of one; a list of names stays as it is."""
-    wrong = several_in_one(given)
+    wrong = several_in_one(value)
     if wrong:
         raise ValueError(wrong)
-    return [given] if isinstance(given, str) else given
+    return [value] if isinstance(value, str) else value

@@ -68,9 +68,9 @@ class AnonriskGateAction(ValidationAction):
     block_on: Literal["critical", "warning", "info"] = "critical"
 
     @pydantic.validator("required")
-    def _requires_something(cls, given: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:  # noqa: N805
-        check_required(given)
-        return given
+    def _requires_something(cls, value: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:  # noqa: N805
+        check_required(value)
+        return value
 
     @classmethod
     def requiring(
@@ -192,12 +192,12 @@ def several_batches(definitions: Iterable[Any], results: Iterable[Any]) -> Itera
 
 def of_batches(data: Any, parameters: Any = None) -> Iterator[str]:
     """Count the batches that a definition, or a batch, stands for: only the last is validated."""
-    of = "this batch" if isinstance(data, Batch) else f"batch definition {data.name!r}"
+    about = "this batch" if isinstance(data, Batch) else f"batch definition {data.name!r}"
     try:
         n = _n_batches(data, parameters)
     except Exception as error:  # noqa: BLE001
         yield (
-            f"the batches of {of} cannot be counted ({type(error).__name__}), and only the last "
+            f"the batches of {about} cannot be counted ({type(error).__name__}), and only the last "
             "of several would be validated"
         )
         return
@@ -209,7 +209,7 @@ def of_batches(data: Any, parameters: Any = None) -> Iterator[str]:
         )
     elif n != 1:
         yield (
-            f"{of} stands for {count_of(n, 'batch', 'batches')}, "
+            f"{about} stands for {count_of(n, 'batch', 'batches')}, "
             "of which the last alone would be validated: name one by its batch parameters, or "
             "validate the whole table"
         )
@@ -240,31 +240,31 @@ def judge(
 
     The verdict of each result goes into its meta; that of all together is given.
     """
-    found = list(results)
+    outcome = list(results)
     reasons = [*_replaced(), *about]
     for suite in required:
-        runs = [result for result in found if result.suite_name == suite]
+        runs = [result for result in outcome if result.suite_name == suite]
         if not runs:
             reasons.append(f"suite {suite!r} was not run")
         for run in runs:
             reasons += _not_evaluated(suite, run, required[suite])
     reasons += [
-        f"suite {result.suite_name!r} evaluated nothing" for result in found if not result.results
+        f"suite {result.suite_name!r} evaluated nothing" for result in outcome if not result.results
     ]
-    if not found:
+    if not outcome:
         reasons.append("nothing was validated")
     by_name = {suite.name: suite for suite in suites}
     added = list(more)
     verdicts = [
-        verdict_of(result, by_name.get(result.suite_name), reasons, block_on) for result in found
+        verdict_of(result, by_name.get(result.suite_name), reasons, block_on) for result in outcome
     ]
     verdict = together(verdicts, reasons, added, block_on)
     if not verdict.passed:
-        told = [*reasons, *(f.sentence for f in added if not f.passed)]
-        told += [f.sentence for f in verdict.failures if f.budget == LIMITS]
-        told += [line for result in found for line in _not_passed(result, block_on)]
-        told = told or [finding.sentence for finding in verdict.failures]
-        listed = "\n".join(f"- {shown(line)}" for line in told)
+        lines = [*reasons, *(f.sentence for f in added if not f.passed)]
+        lines += [f.sentence for f in verdict.failures if f.budget == LIMITS]
+        lines += [line for result in outcome for line in _not_passed(result, block_on)]
+        lines = lines or [finding.sentence for finding in verdict.failures]
+        listed = "\n".join(f"- {shown(line)}" for line in lines)
         raise ReleaseBlocked(f"this table must not be published:\n{listed}", verdict)
     return verdict
 
@@ -297,16 +297,16 @@ def _not_passed(run: Any, block_on: str) -> Iterator[str]:
 def suites_of(checkpoint: Any) -> dict[str, dict[str, int]]:
     """Return what a checkpoint's suites hold, for want of a stated requirement."""
     suites = {one.suite.name: one.suite for one in checkpoint.validation_definitions}
-    found = {
+    results = {
         name: dict(Counter(one.expectation_type for one in suite.expectations))
         for name, suite in suites.items()
     }
-    if not any(counts.keys() & OURS.keys() for counts in found.values()):
-        names = count_of(len(found), "suite")
+    if not any(counts.keys() & OURS.keys() for counts in results.values()):
+        names = count_of(len(results), "suite")
         raise ReleaseBlocked(
             f"{names} without an expectation of anonrisk: nothing would be checked"
         )
-    return {name: counts for name, counts in found.items() if counts}
+    return {name: counts for name, counts in results.items() if counts}
 
 
 def check_level(block_on: str) -> None:

@@ -147,7 +147,7 @@ def measured(measure: Any, engine: Any, domain: Any, value_kwargs: Any) -> Metri
     try:
         asked = json.loads(value_kwargs[ASKED])
         with _table(engine, domain) as table:
-            found: MetricAnswer = measure(table, asked)
+            metric_answer: MetricAnswer = measure(table, asked)
     except AnonRiskError as error:
         return MetricAnswer(problem=str(error))
     except Exception as error:  # noqa: BLE001
@@ -155,7 +155,7 @@ def measured(measure: Any, engine: Any, domain: Any, value_kwargs: Any) -> Metri
             problem=f"the batch could not be measured ({type(error).__name__}); the message is "
             "withheld because it may quote a cell"
         )
-    return found
+    return metric_answer
 
 
 def _provider(name: str, measure: Any) -> type[TableMetricProvider]:

@@ -69,14 +69,14 @@ def load_suite(source: str | Path | Mapping[str, Any]) -> ExpectationSuite:
         raise ArgumentError("a suite is a mapping with a name and a list of expectations")
     stored = source["expectations"]
     expectations = []
-    for i, one in enumerate(stored):
-        if not isinstance(one, dict) or not isinstance(one.get("type"), str):
+    for i, item in enumerate(stored):
+        if not isinstance(item, dict) or not isinstance(item.get("type"), str):
             raise ArgumentError(f"expectation {i} of the suite has no type")
         try:
-            gate.check_known([one["type"]])
+            gate.check_known([item["type"]])
         except ValueError as error:
             raise ArgumentError(f"the suite cannot be loaded whole: {error}") from None
-        expectations.append(_expectation(one, i))
+        expectations.append(_expectation(item, i))
     return ExpectationSuite(
         name=str(source.get("name") or _NAME),
         expectations=expectations,
@@ -100,7 +100,7 @@ def _expectation(stored: dict[str, Any], i: int) -> Any:
     try:
         return ExpectationConfiguration(**stored).to_domain_obj()
     except pydantic.ValidationError as error:
-        why = "; ".join(_said(one) for one in error.errors())
+        why = "; ".join(_said(item) for item in error.errors())
     except (TypeError, ValueError, AttributeError, GreatExpectationsError) as error:
         why = f"its parts are not those of an expectation ({type(error).__name__})"
     raise ArgumentError(f"expectation {i} of the suite ({stored['type']}): {why}")
@@ -196,7 +196,7 @@ def run_gate(
         checkpoint_or_suite = load_suite(checkpoint_or_suite)
     if unlisted not in (None, "ignore"):
         raise ArgumentError("unlisted is 'ignore', or left out")
-    given = dict(expectation_parameters or {})
+    fields = dict(expectation_parameters or {})
     with _blocking():
         if isinstance(checkpoint_or_suite, ExpectationSuite):
             suites = [checkpoint_or_suite]
@@ -206,14 +206,14 @@ def run_gate(
             if isinstance(batch, (Batch, BatchDefinition)):
                 _refuse_several(batch)
             about: list[str] = []
-            result = _validated(checkpoint_or_suite, batch, given, result_format)
+            result = _validated(checkpoint_or_suite, batch, fields, result_format)
             results = [result]
         elif isinstance(checkpoint_or_suite, Checkpoint):
             definitions = checkpoint_or_suite.validation_definitions
             suites = [definition.suite for definition in definitions]
             needed = gate.suites_of(checkpoint_or_suite) if required is None else required
             parameters = batch if batch is None or isinstance(batch, dict) else {"dataframe": batch}
-            result = checkpoint_or_suite.run(parameters, given)
+            result = checkpoint_or_suite.run(parameters, fields)
             results = list(result.run_results.values())
             about = [*gate.several_batches(definitions, results)]
         else:
@@ -235,23 +235,23 @@ def _refuse_several(batch: Any) -> None:
 def _declared_direct(batch: Any, suites: list[ExpectationSuite]) -> list[Finding]:
     """Look for what a table declares to be direct identifiers, where no expectation does."""
     table = batch.get("dataframe") if isinstance(batch, dict) else batch
-    every = [one for suite in suites for one in suite.expectations]
+    every = [expectation for suite in suites for expectation in suite.expectations]
     if table is None or isinstance(table, (Batch, BatchDefinition)):
         return []
-    if any(isinstance(one, ExpectColumnsToBePublishable) for one in every):
+    if any(isinstance(item, ExpectColumnsToBePublishable) for item in every):
         return []
     # A column that the suite speaks of is no direct identifier that nobody has seen.
-    known = list(dict.fromkeys(name for one in every for name in _names(one)))
+    known = list(dict.fromkeys(name for item in every for name in _names(item)))
     policy = Policy(insensitive=known, unlisted="ignore", k=1)
-    found = release_rules.of_columns(policy, published_by(table))
-    return [finding for finding in found if not finding.passed]
+    result = release_rules.of_columns(policy, published_by(table))
+    return [finding for finding in result if not finding.passed]
 
 
 def _names(expectation: Any) -> Iterator[str]:
     """List the columns that an expectation names, in whatever role."""
     for field in ("qids", "sensitive", "unit", "classified", "columns", "declared"):
-        given = getattr(expectation, field, None)
-        yield from [given] if isinstance(given, str) else given if isinstance(given, list) else []
+        value = getattr(expectation, field, None)
+        yield from [value] if isinstance(value, str) else value if isinstance(value, list) else []
 
 
 @contextmanager
@@ -267,7 +267,7 @@ def _blocking() -> Iterator[None]:
         raise _blocked(f"a suite parameter is missing or wrong: {error}") from None
     except pydantic.ValidationError as error:
         # The suite itself was valid: a value that was filled in is not.
-        why = "; ".join(_said(one) for one in error.errors())
+        why = "; ".join(_said(item) for item in error.errors())
         raise _blocked(f"a suite parameter is missing or wrong: {why}") from None
     except Exception as error:  # noqa: BLE001
         raise_alone(

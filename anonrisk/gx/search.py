@@ -63,31 +63,31 @@ class ExpectColumnsNotToBeQuasiIdentifiers(GateExpectation):
     metric: ClassVar[str] = SEARCH
 
     @pydantic.validator("columns", "declared", pre=True)
-    def _one_name_is_a_list(cls, given: Any) -> Any:  # noqa: N805
-        return names(given)
+    def _one_name_is_a_list(cls, value: Any) -> Any:  # noqa: N805
+        return names(value)
 
     @pydantic.validator("columns", "declared", "unit")
-    def _is_a_parameter(cls, given: Any, field: Any) -> Any:  # noqa: N805
-        if field.name == "columns" and isinstance(given, list):
-            if not given:
+    def _is_a_parameter(cls, value: Any, field: Any) -> Any:  # noqa: N805
+        if field.name == "columns" and isinstance(value, list):
+            if not value:
                 raise ValueError("columns is empty: name at least one column")
-            if len(set(given)) < len(given):
+            if len(set(value)) < len(value):
                 raise ValueError("columns names a column twice")
-        return parameter(given, field.name)
+        return parameter(value, field.name)
 
     @pydantic.validator("max_size")
-    def _size_is_in_range(cls, given: Any, field: Any) -> Any:  # noqa: N805
-        if is_parameter(given):
-            return parameter(given, field.name)
-        if given != int(given) or given < 1:
+    def _size_is_in_range(cls, value: Any, field: Any) -> Any:  # noqa: N805
+        if is_parameter(value):
+            return parameter(value, field.name)
+        if value != int(value) or value < 1:
             raise ValueError("max_size must be a whole number, at least 1")
-        return int(given)
+        return int(value)
 
     @pydantic.validator("max_fraction")
-    def _fraction_is_in_range(cls, given: Any, field: Any) -> Any:  # noqa: N805
-        if not is_parameter(given) and not 0 <= given < 1:
+    def _fraction_is_in_range(cls, value: Any, field: Any) -> Any:  # noqa: N805
+        if not is_parameter(value) and not 0 <= value < 1:
             raise ValueError("max_fraction must be from 0 to below 1: no set could exceed 1")
-        return parameter(given, field.name)
+        return parameter(value, field.name)
 
     def question(self) -> dict[str, Any]:
         """Return what the metric is asked; the order of declared columns makes no difference."""
@@ -99,16 +99,16 @@ class ExpectColumnsNotToBeQuasiIdentifiers(GateExpectation):
             "unit": filled(self.unit),
         }
 
-    def judged(self, found: MetricAnswer) -> Judged:
+    def judged(self, metric_answer: MetricAnswer) -> Judged:
         """Look at all that the search has to say, also at what it could not."""
-        if found.columns is None:
+        if metric_answer.columns is None:
             return could_not_assess("nothing was searched")
-        if found.search is None:
-            told = "Every column is declared: there is none to search."
-            nothing = self._finding(PASS, told, 0)
+        if metric_answer.search is None:
+            text = "Every column is declared: there is none to search."
+            nothing = self._finding(PASS, text, 0)
             details = {"searched": 0, "found": 0}
-            return Judged([nothing], observed=0, details=details, about=found.about)
-        report = found.search
+            return Judged([nothing], observed=0, details=details, about=metric_answer.about)
+        report = metric_answer.search
         limit = percent(filled(self.max_fraction))
         bad = [*_of_sets(report, limit), *_of_look_alikes(report)]
         doubts = [*report.unsupported.values()]
@@ -119,33 +119,33 @@ class ExpectColumnsNotToBeQuasiIdentifiers(GateExpectation):
         n = len(report.sets) + len(report.direct)
         findings = [self._finding(FAIL, " ".join(bad), n)] if bad else []
         if doubts:
-            told = f"not searched: {'; '.join(doubts)}"
-            findings.append(unknown("find_qids", told, severity=self.finding_severity))
+            text = f"not searched: {'; '.join(doubts)}"
+            findings.append(unknown("find_qids", text, severity=self.finding_severity))
         return Judged(
             findings or [self._finding(PASS, kept, 0)],
             "",
             len(report.sets) + len(report.direct),
             {
                 "records" if report.unit is None else "persons": report.n_records,
-                "searched": len(found.columns) - len(report.unsupported),
+                "searched": len(metric_answer.columns) - len(report.unsupported),
                 "found": len(report.sets),
                 "look_alikes": len(report.direct),
                 "unit": report.unit,
                 "sets": [
                     {
-                        "columns": [str(name) for name in one.columns],
-                        "share": one.share,
-                        "singletons": one.singletons,
+                        "columns": [str(name) for name in item.columns],
+                        "share": item.share,
+                        "singletons": item.singletons,
                     }
-                    for one in report.sets[:_SHOWN]
+                    for item in report.sets[:_SHOWN]
                 ],
             },
-            about=found.about,
+            about=metric_answer.about,
         )
 
-    def _finding(self, status: str, told: str, n: int) -> Finding:
+    def _finding(self, status: str, text: str, n: int) -> Finding:
         severity = self.finding_severity
-        return Finding("find_qids", status, severity, told, value=n, limit=0, margin=-n)
+        return Finding("find_qids", status, severity, text, value=n, limit=0, margin=-n)
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:
@@ -167,7 +167,7 @@ def _people(report: QidReport) -> str:
 def _of_sets(report: QidReport, limit: str) -> list[str]:
     if not report.sets:
         return []
-    worst = max(report.sets, key=lambda one: one.share)
+    worst = max(report.sets, key=lambda item: item.share)
     sets = count_of(len(report.sets), "set of columns", "sets of columns")
     single = "singles" if len(report.sets) == 1 else "single"
     most = joined(worst.columns)
@@ -178,7 +178,7 @@ def _of_sets(report: QidReport, limit: str) -> list[str]:
 
 def _of_look_alikes(report: QidReport) -> list[str]:
     return [
-        f"Column {visible(one.column)} seems to be a direct identifier: {one.reason} "
-        f"({percent(one.share)} singletons)."
-        for one in report.direct
+        f"Column {visible(item.column)} seems to be a direct identifier: {item.reason} "
+        f"({percent(item.share)} singletons)."
+        for item in report.direct
     ]

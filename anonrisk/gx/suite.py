@@ -98,12 +98,12 @@ def written(expectation: Any) -> dict[str, Any]:
 
 def changed(suite: ExpectationSuite, policy: Policy) -> list[str]:
     """List the expectations of a policy that its suite no longer holds as they were."""
-    left = Counter(canonical(written(one)) for one in suite.expectations)
+    left = Counter(canonical(written(expectation)) for expectation in suite.expectations)
     lost = []
-    for one in to_suite(policy, suite.name).expectations:
-        text = canonical(written(one))
+    for expectation in to_suite(policy, suite.name).expectations:
+        text = canonical(written(expectation))
         if not left[text]:
-            lost.append(str(one.expectation_type))
+            lost.append(str(expectation.expectation_type))
         left[text] -= 1
     return lost
 
@@ -135,8 +135,8 @@ def suite_to_json(suite: ExpectationSuite) -> str:
     5
     """
     stored = []
-    for one in suite.expectations:
-        written = one.configuration.to_json_dict()
+    for expectation in suite.expectations:
+        written = expectation.configuration.to_json_dict()
         stored.append({key: value for key, value in written.items() if value not in (None, {})})
     # Great Expectations adds its version, on which the suite does not depend.
     meta = {key: value for key, value in suite.meta.items() if key != _VERSION}

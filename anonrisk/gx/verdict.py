@@ -316,11 +316,11 @@ def verdict_of(
         findings = [unknown("table", "no expectation of the suite measures anything")]
     # What a condition keeps is not the table that is published: its row labels are others.
     first = sorted(result.results, key=_has_condition)
-    told = [(one.meta or {}).get(OURS) or {} for one in first]
+    lines = [(one.meta or {}).get(OURS) or {} for one in first]
     about: dict[str, Any] = {"policy_digest": None}
     if policy is not None:
         about |= {"policy_digest": policy.digest, "policy_name": policy.name}
-    seen = next((one["published"] for one in told if "published" in one), None)
+    seen = next((one["published"] for one in lines if "published" in one), None)
     if seen is not None:
         named, looks = policy, None
         if named is None or is_open(named):
@@ -328,13 +328,13 @@ def verdict_of(
             looks = _looks(result)
         covered = coverage.of_table(named, Published.from_dict(seen), looks)
         about["coverage"] = replace(covered, rows=rows)
-    counted = next((one for one in told if one.get("size")), {})
+    counted = next((one for one in lines if one.get("size")), {})
     if "missing" in counted:
         about["missing"] = counted["missing"]
         # An open policy leaves it to the table who is a person.
         about["coverage"] = replace(about.get("coverage", Coverage()), unit=counted["unit"])
     about |= counted.get("size", {})
-    about["engine"] = next((one["engine"] for one in told if one.get("engine")), None)
+    about["engine"] = next((one["engine"] for one in lines if one.get("engine")), None)
     verdict = Verdict(release_rules.once(findings), fail_on=fail_on(block_on), **about)
     result.meta = {**(result.meta or {}), OURS: verdict.to_dict()}
     return verdict
@@ -372,18 +372,18 @@ def findings_of(one: Any, block_on: str) -> Iterator[Finding]:
     stored = ((one.meta or {}).get(OURS) or {}).get("findings")
     raised = _raised(one.exception_info or {})
     if stored is not None:
-        found = [Finding.from_dict(finding) for finding in stored]
+        results = [Finding.from_dict(finding) for finding in stored]
     elif raised is not None:
         # The words of other expectations may quote a cell.
         why = raised if name in _TYPES else "it could not be evaluated"
-        found = [unknown("table", f"{name}: {why}")]
+        results = [unknown("table", f"{name}: {why}")]
     elif one.success is not True:
         severity = "fail" if level == "critical" else "warn"
-        found = [Finding(name, FAIL, severity, f"{name} failed.")]
+        results = [Finding(name, FAIL, severity, f"{name} failed.")]
     else:
-        found = []
+        results = []
     below = _LEVELS.index(level) < _LEVELS.index(block_on) and block_on != "critical"
-    yield from (f for f in found if not (below and f.status == FAIL and f.severity == "warn"))
+    yield from (f for f in results if not (below and f.status == FAIL and f.severity == "warn"))
 
 
 def _level(config: Any) -> str:
@@ -416,8 +416,8 @@ def _has_condition(one: Any) -> bool:
 def _looks(result: Any) -> Iterator[tuple[str, list[str]]]:
     """List the budgets of the expectations of a result, with the columns that each names."""
     for one in result.results:
-        given = {} if one.expectation_config is None else one.expectation_config.kwargs
-        columns = [*(given.get("qids") or ()), *filter(None, [given.get("sensitive")])]
+        fields = {} if one.expectation_config is None else one.expectation_config.kwargs
+        columns = [*(fields.get("qids") or ()), *filter(None, [fields.get("sensitive")])]
         for finding in ((one.meta or {}).get(OURS) or {}).get("findings") or ():
             if columns and named_budget(finding["budget"]) is not None:
                 yield finding["budget"], columns
@@ -427,9 +427,9 @@ def _named(result: Any, unlisted: Unlisted) -> Policy:
     """Make a policy of the columns that the expectations of a result name, each in its role."""
     roles: dict[str, dict[str, None]] = {}
     for one in result.results:
-        given = {} if one.expectation_config is None else one.expectation_config.kwargs
+        fields = {} if one.expectation_config is None else one.expectation_config.kwargs
         for field, role in _ROLES.items():
-            value = given.get(field)
+            value = fields.get(field)
             names = [value] if isinstance(value, str) else value if isinstance(value, list) else []
             roles.setdefault(role, {}).update(dict.fromkeys(map(str, names)))
     kept: dict[str, list[str]] = {}

@@ -98,8 +98,8 @@ class RiskExplanation(render.PrintedTable):
         """
         changes = self._telling[: pictures.ROWS]
         ax, colours = pictures.start(ax, len(changes) + 1)
-        now, then = [self.sizes.uniqueness] * len(changes), [each.share for each in changes]
-        pictures.moves(ax, now, then, ("now", "after the change"), colours)
+        current, then = [self.sizes.uniqueness] * len(changes), [each.share for each in changes]
+        pictures.moves(ax, current, then, ("now", "after the change"), colours)
         names = [pictures.plain(pictures.short(each.column)) for each in changes]
         kinds = [pictures.folded(each.change, lines=1) for each in changes]
         labels = [f"{name}\n{kind}" for name, kind in zip(names, kinds, strict=True)]
@@ -108,7 +108,7 @@ class RiskExplanation(render.PrintedTable):
             f"{render.percent(each.share)}, {self.singletons - each.singletons:,} fewer"
             for each in changes
         ]
-        ends = [max(pair) for pair in zip(now, then, strict=True)]
+        ends = [max(pair) for pair in zip(current, then, strict=True)]
         for place, (end, text) in enumerate(zip(ends, texts, strict=True)):
             pictures.beside(ax, place, end, text)
         best = self.best

@@ -143,8 +143,8 @@ class _Search:
                 self._grow(alive)
         n_found, n_counted, n_settled = self.safe
         stopped = interruption.keep(n_settled, sum(per_size), DECIDED)
-        found = tuple(self.found[:n_found])
-        return MinimalSets(found, tuple(columns), sum(per_size), n_counted, n_settled, stopped)
+        result = tuple(self.found[:n_found])
+        return MinimalSets(result, tuple(columns), sum(per_size), n_counted, n_settled, stopped)
 
     def _grow(self, alive: set[int]) -> None:
         """Decide the sets of two columns, of three, …, until all are or the time is over."""
@@ -269,8 +269,8 @@ class _Search:
         decided = self.n_settled
         for size, n_sets in enumerate(self.per_size, start=1):
             if decided < n_sets or size == len(self.per_size):
-                found = f"{len(self.found):,} found"
-                tell(f"{found}, sets of {count_of(size, 'column')} decided", decided, n_sets)
+                text = f"{len(self.found):,} found"
+                tell(f"{text}, sets of {count_of(size, 'column')} decided", decided, n_sets)
                 return
             decided -= n_sets
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def share_between(given: Any, what: str) -> float:
+def share_between(value: Any, what: str) -> float:
     """Read a share strictly between 0 and 1.
 
     Examples
@@ -25,7 +25,7 @@ def share_between(given: Any, what: str) -> float:
     >>> share_between(0.2, "alpha")
     0.2
     """
-    share = positive(given, what)
+    share = positive(value, what)
     if share >= 1:
         raise ArgumentError(f"{what} must lie between 0 and 1, both excluded")
     return share

@@ -148,10 +148,12 @@ class SearchCoverage:
 
     def __str__(self) -> str:
         """Return whether all, some or none of them are decided."""
-        of = f"of {render.count_of(self.size, 'column')}"
+        about = f"of {render.count_of(self.size, 'column')}"
         if self.decided == self.sets:
-            return f"all sets {of}"
-        return f"{self.decided:,} of {self.sets:,} sets {of}" if self.decided else f"no set {of}"
+            return f"all sets {about}"
+        return (
+            f"{self.decided:,} of {self.sets:,} sets {about}" if self.decided else f"no set {about}"
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -291,7 +293,7 @@ class QidReport(Document, render.PrintedTable):
             *("domain", "domain_share"),
             *(["population_domain_share"] if self.population_size is not None else []),
         ]
-        rows = [{**found.to_dict(), "columns": found.columns} for found in self.sets]
+        rows = [{**result.to_dict(), "columns": result.columns} for result in self.sets]
         return pd.DataFrame(rows, columns=names)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -304,14 +306,14 @@ class QidReport(Document, render.PrintedTable):
         ax : matplotlib Axes, optional
             Where to draw; a new figure if left out.
         """
-        found = self.sets[: pictures.ROWS]
-        ax, colours = pictures.start(ax, len(found) + 1)
-        labels = [pictures.folded(pictures.joined(each.columns)) for each in found]
-        shares = [each.share for each in found]
-        texts = [f"{render.percent(each.share)}, {each.singletons:,}" for each in found]
-        labels += [] if found else ["no set"]
-        shares += [] if found else [0.0]
-        texts += [] if found else ["none singles out so many"]
+        result = self.sets[: pictures.ROWS]
+        ax, colours = pictures.start(ax, len(result) + 1)
+        labels = [pictures.folded(pictures.joined(each.columns)) for each in result]
+        shares = [each.share for each in result]
+        texts = [f"{render.percent(each.share)}, {each.singletons:,}" for each in result]
+        labels += [] if result else ["no set"]
+        shares += [] if result else [0.0]
+        texts += [] if result else ["none singles out so many"]
         pictures.bars(ax, labels, shares, texts, colours=colours)
         pictures.rows(ax, labels, ". ".join(self._lines()[:: 1 if self.partial else 2]))
         name = f"asked for: more than {render.percent(self.alpha)}"
@@ -330,11 +332,11 @@ class QidReport(Document, render.PrintedTable):
         people = render.count_of(self.n_records, who)
         sets = render.count_of(len(self.sets), "minimal set")
         upto = render.count_of(self.max_size, "column")
-        one = "s" if len(self.sets) == 1 else ""
+        text = "s" if len(self.sets) == 1 else ""
         share = render.percent(self.alpha)
         counts = render.count_of(self.n_counted, "count")
         lines = [
-            f"{sets} of at most {upto} single{one} out more than {share} of {people}",
+            f"{sets} of at most {upto} single{text} out more than {share} of {people}",
             f"{self.n_sets:,} sets decided by {counts}, the others by proof",
         ]
         if self.partial:
@@ -391,17 +393,17 @@ class QidReport(Document, render.PrintedTable):
 
     def _rows(self) -> list[list[str]]:
         rows = []
-        for found in self.sets[:_SHOWN]:
+        for result in self.sets[:_SHOWN]:
             row = [
-                render.joined(found.columns),
-                render.percent(found.share),
-                f"{found.singletons:,}",
-                f"{found.sizes.n_classes:,}",
-                render.percent(found.distinction),
-                render.percent(found.separation),
-                render.percent(found.domain_share),
+                render.joined(result.columns),
+                render.percent(result.share),
+                f"{result.singletons:,}",
+                f"{result.sizes.n_classes:,}",
+                render.percent(result.distinction),
+                render.percent(result.separation),
+                render.percent(result.domain_share),
             ]
-            if found.population_domain_share is not None:
-                row.append(render.percent(found.population_domain_share))
+            if result.population_domain_share is not None:
+                row.append(render.percent(result.population_domain_share))
             rows.append(row)
         return rows

@@ -94,10 +94,10 @@ class PlanRequest:
         """The largest size that any class must have."""
         return max((rule.k for rule in self.rules), default=1)
 
-    def most_suppressed(self, given: float) -> float:
+    def most_suppressed(self, value: float) -> float:
         """Return the share of records that may be left out."""
         limits = (goal.limit for goal in self.goals if goal.of_suppression)
-        return min((given, *limits))
+        return min((value, *limits))
 
     def strict(self) -> PlanRequest:
         """Ask of every class what would be enough for the table as a whole."""
@@ -201,13 +201,13 @@ def budgets(
 def _budget(goal: PlanGoal, required: Requirements, coded: Coded, rows: Booleans) -> PlannedBudget:
     column = None if goal.about is None else goal.about.column
     if goal.why_not:
-        found, status = GoalResult(None, met=False, why=goal.why_not), NOT_PLANNED
+        measured, status = GoalResult(None, met=False, why=goal.why_not), NOT_PLANNED
     else:
-        found = _measured(goal, required, coded, rows)
-        status = MET if found.met else MISSED
-    why = found.why or ("no recoding that is offered reaches it" if status == MISSED else "")
+        measured = _measured(goal, required, coded, rows)
+        status = MET if measured.met else MISSED
+    why = measured.why or ("no recoding that is offered reaches it" if status == MISSED else "")
     return PlannedBudget(
-        goal.budget, status, goal.severity, goal.limit, found.value, goal.qid, column, why
+        goal.budget, status, goal.severity, goal.limit, measured.value, goal.qid, column, why
     )
 
 

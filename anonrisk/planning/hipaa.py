@@ -95,8 +95,8 @@ def safe_harbor(
     columns = schema.columns
     recodings: dict[Name, Recoding] = {}
 
-    def named(given: Any, role: str) -> Qid:
-        names = () if given is None else as_names(given, role, columns)
+    def named(value: Any, role: str) -> Qid:
+        names = () if value is None else as_names(value, role, columns)
         require(names, role, columns)
         for name in names:
             if name in recodings:

@@ -150,7 +150,10 @@ class Plan(Document):
         Of the table's cells only those are among them that a region of k records or more shares.
         """
         named = (*self.columns, *self.recodings, *self.leave_out, self.unit)
-        about = (*(goal.column for goal in self.goals), *(one.sensitive for one in self.budgets))
+        about = (
+            *(goal.column for goal in self.goals),
+            *(budget.sensitive for budget in self.budgets),
+        )
         for name in (*named, *about):
             _refuse_name(name)
         stored = {"anonrisk_plan": _VERSION, **super().to_dict()}
@@ -348,13 +351,13 @@ def without_digest(plan: Plan) -> dict[str, Any]:
 
 def _read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> dict[str, Any]:
     """Read the fields of a plan by their types."""
-    trees = {c: Hierarchy.of(given) for c, given in (hierarchies or {}).items()}
+    trees = {c: Hierarchy.of(argument) for c, argument in (hierarchies or {}).items()}
     if stored["anonrisk_plan"] not in (_VERSION, _WITHOUT_DIGEST):
         raise PlanError("the plan was written by another version of anonrisk")
     recodings = {}
-    for one in stored["recodings"]:
-        name = restore_name(one["column"])
-        beside = {key: value for key, value in one.items() if key not in ("column", "nodes")}
+    for item in stored["recodings"]:
+        name = restore_name(item["column"])
+        beside = {key: value for key, value in item.items() if key not in ("column", "nodes")}
         recodings[name] = read_recoding(beside, trees.get(name))
     read = {**restore_fields(Plan, stored), "recodings": recodings}
     if stored.get("regions") is not None:
@@ -392,9 +395,9 @@ def _canonical(value: Any) -> Any:
     """Write equal things alike: 30 and 30.0; a level, with or without the names of its nodes."""
     if isinstance(value, dict):
         nodes = {"nodes"} if value.get("recoding") == "level" else set()
-        return {key: _canonical(one) for key, one in value.items() if key not in nodes}
+        return {key: _canonical(item) for key, item in value.items() if key not in nodes}
     if isinstance(value, (list, tuple)):
-        return [_canonical(one) for one in value]
+        return [_canonical(item) for item in value]
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
@@ -430,8 +433,8 @@ def _holds(plan: Plan) -> Iterator[str]:
             yield str(goal)
             continue
         name = FORMULAS[goal.score].measure.rpartition("_")[2]
-        of = "" if len(rule.qid) == len(plan.qids) else f" by {_named(rule.qid)}"
-        yield f"{goal.score} {name} {score:.3g} of {render.visible(goal.column)}{of}"
+        about = "" if len(rule.qid) == len(plan.qids) else f" by {_named(rule.qid)}"
+        yield f"{goal.score} {name} {score:.3g} of {render.visible(goal.column)}{about}"
     highest, average = render.percent(after.highest_risk or 0.0), after.average_risk or 0.0
     yield f"risk at most {highest}, on average {render.percent(average)}"
 
@@ -441,16 +444,19 @@ def _named(columns: tuple[object, ...]) -> str:
 
 
 def _budgets(budgets: tuple[PlannedBudget, ...]) -> Iterator[str]:
-    met = dict.fromkeys(one.budget for one in budgets if one.status == MET)
+    met = dict.fromkeys(budget.budget for budget in budgets if budget.status == MET)
     if met:
         yield f"meets: {', '.join(met)}"
-    for one in budgets:
-        if one.status != MET:
-            value = "" if one.value is None else f" is {one.value:.3g}, and"
-            only = " (only warns)" if one.severity == "warn" else ""
-            word = "misses" if one.status == MISSED else one.status
-            about = "" if one.sensitive is None else f" of {render.visible(one.sensitive)}"
-            yield f"{word}: {one.budget}{about}{only}{value} the limit is {one.limit:g}: {one.why}"
+    for budget in budgets:
+        if budget.status != MET:
+            value = "" if budget.value is None else f" is {budget.value:.3g}, and"
+            only = " (only warns)" if budget.severity == "warn" else ""
+            word = "misses" if budget.status == MISSED else budget.status
+            about = "" if budget.sensitive is None else f" of {render.visible(budget.sensitive)}"
+            yield (
+                f"{word}: {budget.budget}{about}{only}{value} the limit is {budget.limit:g}: "
+                f"{budget.why}"
+            )
 
 
 # Losses that no column has a part of.
@@ -472,8 +478,8 @@ def _html(plan: Plan) -> str:
     tables.append(render.html_lines(_meanings(plan)))
     if plan.before is not None and plan.after is not None:
         tables.append(render.html_table("Before and after", *_outcomes_table(plan)))
-    told = [*_guarantees(plan), *([plan.note] if plan.note else [])]
-    return "".join((*tables, render.html_lines(told)))
+    lines = [*_guarantees(plan), *([plan.note] if plan.note else [])]
+    return "".join((*tables, render.html_lines(lines)))
 
 
 def _meanings(plan: Plan) -> list[str]:
@@ -575,12 +581,12 @@ def _headline(plan: Plan, before: PlanOutcome, after: PlanOutcome) -> str:
         return f"With this plan {loss}"
     left_out = share(after.n_below) if after.n_below else "nobody"
     who = "records" if plan.unit is None else "persons"
-    promise, now = f"gets {plan.k:,} {who} or more", "smaller ones"
+    promise, current = f"gets {plan.k:,} {who} or more", "smaller ones"
     if plan.goals or plan.rules:
-        promise, now = "keeps to all goals", "classes that do not"
+        promise, current = "keeps to all goals", "classes that do not"
     verb = "is" if before.n_below == 1 else "are"
     return (
-        f"Every class {promise}, where {share(before.n_below)} {verb} in {now} now: "
+        f"Every class {promise}, where {share(before.n_below)} {verb} in {current} now: "
         f"{loss}, {left_out} left out"
     )
 
@@ -713,14 +719,14 @@ class PlanDiff(PrintedTable):
 
 
 def _columns(first: Plan, second: Plan) -> list[PlanChange]:
-    found = []
+    results = []
     for name in dict.fromkeys((*first.recodings, *second.recodings)):
         was, becomes = first.recodings.get(name), second.recodings.get(name)
         how = _how(was, becomes)
         if how:
-            told = ["not in the plan" if one is None else str(one) for one in (was, becomes)]
-            found.append(PlanChange(str(name), how, *told))
-    return found
+            lines = ["not in the plan" if item is None else str(item) for item in (was, becomes)]
+            results.append(PlanChange(str(name), how, *lines))
+    return results
 
 
 def _how(was: Recoding | None, becomes: Recoding | None) -> str:
@@ -741,24 +747,24 @@ def _how(was: Recoding | None, becomes: Recoding | None) -> str:
 
 def _terms(first: Plan, second: Plan) -> list[PlanChange]:
     """Compare what is asked of the classes, how many may be left out, and the regions."""
-    found = []
+    results = []
     if first.k != second.k:
         how = "stricter" if (second.k or 0) > (first.k or 0) else "looser"
-        told = ["none" if plan.k is None else f"at least {plan.k:,}" for plan in (first, second)]
-        found.append(PlanChange("k", how, *told))
+        lines = ["none" if plan.k is None else f"at least {plan.k:,}" for plan in (first, second)]
+        results.append(PlanChange("k", how, *lines))
     if first.max_suppression != second.max_suppression:
         how = "stricter" if second.max_suppression < first.max_suppression else "looser"
-        told = [f"up to {percent(plan.max_suppression)}" for plan in (first, second)]
-        found.append(PlanChange("may be left out", how, *told))
+        lines = [f"up to {percent(plan.max_suppression)}" for plan in (first, second)]
+        results.append(PlanChange("may be left out", how, *lines))
     told_of = _told(first), _told(second)
     for what, was in told_of[0].items():
         becomes = told_of[1][what]
         if was != becomes:
-            found.append(PlanChange(what, "otherwise", was or "none", becomes or "none"))
+            results.append(PlanChange(what, "otherwise", was or "none", becomes or "none"))
     if first.regions != second.regions and first.method == second.method:
-        told = [count_of(len(plan.regions or ()), "region") for plan in (first, second)]
-        found.append(PlanChange("regions", "otherwise", *told))
-    return found
+        lines = [count_of(len(plan.regions or ()), "region") for plan in (first, second)]
+        results.append(PlanChange("regions", "otherwise", *lines))
+    return results
 
 
 def _told(plan: Plan) -> dict[str, str]:

@@ -46,7 +46,7 @@ def check_previous(previous: Plan | None, qid: Qid) -> None:
 def as_before(
     previous: Plan | None,
     tally: Tally,
-    given: Mapping[Name, Any],
+    by_column: Mapping[Name, Any],
     make: Callable[[Mapping[Name, Any]], Plan],
 ) -> Plan:
     """Make a plan with the recodings of another, or with coarser ones where these will not do.
@@ -54,28 +54,30 @@ def as_before(
     `make` takes what each column is offered.
     """
     if previous is None:
-        return make(given)
+        return make(by_column)
     chains = {
-        name: _coarser(recoding, tally, name, given.get(name))
+        name: _coarser(recoding, tally, name, by_column.get(name))
         for name, recoding in previous.recodings.items()
     }
     try:
-        return _noted(make({**given, **{name: chain[:1] for name, chain in chains.items()}}), "")
+        return _noted(
+            make({**by_column, **{name: chain[:1] for name, chain in chains.items()}}), ""
+        )
     except PlanError:
         # A column that was told in full may get whatever would be offered to it now.
         full = [name for name, chain in chains.items() if isinstance(chain[0], Keep)]
-        offered = {**given, **{n: chain for n, chain in chains.items() if n not in full}}
+        offered = {**by_column, **{n: chain for n, chain in chains.items() if n not in full}}
         made = make(offered)
     changed = [visible(c) for c, old in previous.recodings.items() if made.recodings[c] != old]
     return _noted(made, ", ".join(changed))
 
 
 def _noted(made: Plan, changed: str) -> Plan:
-    told = f"coarser than before: {changed}" if changed else "the same recodings as before"
-    return replace(made, note=f"{made.note}; {told}" if made.note else told)
+    text = f"coarser than before: {changed}" if changed else "the same recodings as before"
+    return replace(made, note=f"{made.note}; {text}" if made.note else text)
 
 
-def _coarser(recoding: Recoding, tally: Tally, name: Name, given: Any) -> list[Recoding]:
+def _coarser(recoding: Recoding, tally: Tally, name: Name, value: Any) -> list[Recoding]:
     """List a recoding and those that it is within, the finest first."""
     steps: list[Recoding] = [recoding]
     if isinstance(recoding, Bins):
@@ -88,7 +90,7 @@ def _coarser(recoding: Recoding, tally: Tally, name: Name, given: Any) -> list[R
     elif isinstance(recoding, MergeRare):
         steps += _fewer(recoding, tally, name)
     elif isinstance(recoding, Level):
-        steps = _levels(recoding, tally, name, given)
+        steps = _levels(recoding, tally, name, value)
     return steps if isinstance(steps[-1], Star) else [*steps, Star()]
 
 
@@ -118,10 +120,10 @@ def _fewer(merge: MergeRare, tally: Tally, name: Name) -> list[Recoding]:
     return [replace(merge, kept=tuple(sorted(kept[:n]))) for n in numbers[::-1].tolist()]
 
 
-def _levels(recoding: Level, tally: Tally, name: Name, given: Any) -> list[Recoding]:
+def _levels(recoding: Level, tally: Tally, name: Name, value: Any) -> list[Recoding]:
     tree = recoding.hierarchy
-    if tree is None and given is not None:
-        tree = Hierarchy.of(given)
+    if tree is None and value is not None:
+        tree = Hierarchy.of(value)
     known = Level(recoding.level, recoding.fingerprint, tree)
     lost = int((~known.knows(tally.domains[name])).sum())
     if tree is None or lost:

@@ -96,10 +96,10 @@ class ChangedColumn:
         total = 0.0
         for label in self.labels:
             inside = before[label.members].sum(axis=0)
-            given = inside / inside.sum()
+            value = inside / inside.sum()
             times = after[label.code]
             present = times > 0
-            total += float(times[present] @ np.log2(given[present] / overall[present]))
+            total += float(times[present] @ np.log2(value[present] / overall[present]))
         return total / self.n
 
     def private_loss(self, before: Integers) -> float:
@@ -140,22 +140,22 @@ def labels_of(
     same = {value: i for i, value in enumerate(old.values.tolist())}
     spelled = {text: i for i, text in enumerate(old.texts())}
     for code, value in enumerate(new.values.tolist()):
-        found: ChangedLabel | None
+        changed_label: ChangedLabel | None
         if new.kind == "text":
-            found = _label(code, value, old, spelled, hierarchy)
+            changed_label = _label(code, value, old, spelled, hierarchy)
             top = rest(value) if old.kind == "text" and hierarchy is None else None
-            if found is None and top is not None:
+            if changed_label is None and top is not None:
                 others.append((code, top))
                 continue
         elif (value in same and {old.kind, new.kind} <= {*NUMBERS}) or old.kind == new.kind:
-            found = _one(code, same[value], len(old)) if value in same else None
+            changed_label = _one(code, same[value], len(old)) if value in same else None
         else:
-            found = None
-        if found is None or not before[found.members].any():
+            changed_label = None
+        if changed_label is None or not before[changed_label.members].any():
             return None
-        labels.append(found)
+        labels.append(changed_label)
     rests = [_others(code, top, labels, before) for code, top in others]
-    if not all(before[found.members].any() for found in rests):
+    if not all(before[changed_label.members].any() for changed_label in rests):
         return None
     labels += rests
     if 0 < after[-1] <= before[-1]:
@@ -327,10 +327,10 @@ class Utility:
         return f"Utility for {names}: {records}, {self.n_suppressed:,} of them suppressed{lost}"
 
     def _measures(self) -> list[tuple[str, str]]:
-        told = {name: getattr(self, name) for name in _WORDS}
+        fields = {name: getattr(self, name) for name in _WORDS}
         return [
             (_WORDS[name], render.percent(value) if name in _SHARES else _shown(value))
-            for name, value in told.items()
+            for name, value in fields.items()
             if value is not None
         ]
 
@@ -375,27 +375,27 @@ def compare(
     private: list[float | None] = []
     unknown = 0.0
     for name in before:
-        was, now = before[name], after[name]
+        was, current = before[name], after[name]
         labels = labels_of(
             was.domains[name],
-            now.domains[name],
+            current.domains[name],
             was.margin(name),
-            now.margin(name),
+            current.margin(name),
             hierarchies.get(name),
         )
         column = (
             None
             if labels is None
-            else ChangedColumn(n_records, lost, was.margin(name), now.margin(name), labels)
+            else ChangedColumn(n_records, lost, was.margin(name), current.margin(name), labels)
         )
         columns[name] = column
         if sensitive is not None:
-            private.append(_private(column, was, now, name, sensitive))
+            private.append(_private(column, was, current, name, sensitive))
             unknown = entropy_of(was.margin(sensitive))
-    told = [column for column in columns.values() if column is not None]
-    whole = len(told) == len(columns)
-    information = float(np.mean([c.mutual_information for c in told])) if whole else None
-    entropy = float(np.mean([c.entropy for c in told])) if whole else 0.0
+    lines = [column for column in columns.values() if column is not None]
+    whole = len(lines) == len(columns)
+    information = float(np.mean([c.mutual_information for c in lines])) if whole else None
+    entropy = float(np.mean([c.entropy for c in lines])) if whole else 0.0
     known = [value for value in private if value is not None]
     told_of = float(np.mean(known)) if known and len(known) == len(columns) else None
     squares = (
@@ -405,12 +405,12 @@ def compare(
             s * s * c for s, c in zip(sizes.sizes.tolist(), sizes.classes.tolist(), strict=True)
         )
     )
-    found = Utility(
+    utility = Utility(
         qid=tuple(before),
         n_records=n_records,
         n_suppressed=lost,
-        loss_metric=float(np.mean([c.loss for c in told])) if whole else None,
-        monotone_entropy=float(sum(c.monotone_entropy for c in told)) if whole else None,
+        loss_metric=float(np.mean([c.loss for c in lines])) if whole else None,
+        monotone_entropy=float(sum(c.monotone_entropy for c in lines)) if whole else None,
         mutual_information=information,
         information_loss=None if information is None else entropy - information,
         discernibility=int(squares + lost * n_records),
@@ -425,21 +425,21 @@ def compare(
         untold=tuple(name for name, column in columns.items() if column is None),
     )
     word = "function" if callable(loss) else loss
-    measured = _loss(loss, found, told if whole else [], before, after, sizes, sensitive)
-    return replace(found, loss=measured, loss_kind=word)
+    measured = _loss(loss, utility, lines if whole else [], before, after, sizes, sensitive)
+    return replace(utility, loss=measured, loss_kind=word)
 
 
 def _loss(  # noqa: PLR0917
     asked: str | LossFunction,
-    found: Utility,
-    told: Sequence[ChangedColumn],
+    utility: Utility,
+    summary: Sequence[ChangedColumn],
     before: Mapping[Name, Tally],
     after: Mapping[Name, Tally],
     sizes: Any,
     sensitive: Name | None,
 ) -> float | None:
     """Return the loss that was asked for; columns only where all of them can be told."""
-    n, lost = found.n_records, found.n_suppressed
+    n, lost = utility.n_records, utility.n_suppressed
     if callable(asked):
         each = np.zeros(0, dtype=np.int64)
         if sizes is not None:
@@ -447,17 +447,17 @@ def _loss(  # noqa: PLR0917
         levels = {name: tally.margin(name) for name, tally in after.items()}
         return ((n - lost) * FunctionLoss(asked).asked(each, levels) + lost) / n
     known = {
-        "range": found.loss_metric,
-        "discernibility": found.discernibility / n**2,
-        "target": found.classification_metric,
+        "range": utility.loss_metric,
+        "discernibility": utility.discernibility / n**2,
+        "target": utility.classification_metric,
     }
-    if asked in known or not told:
+    if asked in known or not summary:
         return known.get(asked)
     if asked == "entropy" or sensitive is None:
-        return float(np.mean([column.bits_lost for column in told]))
+        return float(np.mean([column.bits_lost for column in summary]))
     size = len(next(iter(before.values())).domains[sensitive]) + 1
     pairs = (_pairs(t, name, sensitive, np.arange(size), size) for name, t in before.items())
-    return float(np.mean([c.private_loss(p) for c, p in zip(told, pairs, strict=True)]))
+    return float(np.mean([c.private_loss(p) for c, p in zip(summary, pairs, strict=True)]))
 
 
 def majority_of(tally: Tally, qid: Qid) -> int:
@@ -473,18 +473,18 @@ def majority_of(tally: Tally, qid: Qid) -> int:
 
 
 def _private(
-    column: ChangedColumn | None, was: Tally, now: Tally, name: Name, sensitive: Name
+    column: ChangedColumn | None, was: Tally, tally: Tally, name: Name, sensitive: Name
 ) -> float | None:
     if column is None:
         return None
-    old, new = was.domains[sensitive], now.domains[sensitive]
+    old, new = was.domains[sensitive], tally.domains[sensitive]
     place = {value: i for i, value in enumerate(old.values.tolist())}
     where = [place.get(value, -1) for value in new.values.tolist()] + [len(old)]
     if min(where) < 0:
         return None
     return column.private(
         _pairs(was, name, sensitive, np.arange(len(old) + 1), len(old) + 1),
-        _pairs(now, name, sensitive, np.array(where), len(old) + 1),
+        _pairs(tally, name, sensitive, np.array(where), len(old) + 1),
     )
 
 
@@ -494,16 +494,18 @@ def _pairs(tally: Tally, name: Name, sensitive: Name, where: Integers, n_values:
     return counts
 
 
-def _moved(name: Name, was: Tally, now: Tally, column: ChangedColumn | None, lost: float) -> Moved:
-    numbers = was.domains[name].kind in NUMBERS and now.domains[name].kind in NUMBERS
+def _moved(
+    name: Name, was: Tally, tally: Tally, column: ChangedColumn | None, lost: float
+) -> Moved:
+    numbers = was.domains[name].kind in NUMBERS and tally.domains[name].kind in NUMBERS
     return Moved(
         name,
         int((was.margin(name) > 0).sum()),
-        int((now.margin(name) > 0).sum()),
+        int((tally.margin(name) > 0).sum()),
         lost if column is None else column.suppressed,
         None if column is None else column.total_variation,
         _mean(was, name) if numbers else None,
-        _mean(now, name) if numbers else None,
+        _mean(tally, name) if numbers else None,
     )
 
 

@@ -58,12 +58,12 @@ class Acknowledged(Document):
     reason: str
 
 
-def read_acknowledged(given: Any, what: str = "acknowledged") -> tuple[Acknowledged, ...]:
+def read_acknowledged(value: Any, what: str = "acknowledged") -> tuple[Acknowledged, ...]:
     """Read the list of a policy; an unknown doubt, or one without a reason, is refused."""
-    if isinstance(given, (list, tuple)) and not given:
+    if isinstance(value, (list, tuple)) and not value:
         return ()
     made: dict[tuple[Name, str], Acknowledged] = {}
-    for i, entry in enumerate(fields.listed(given, what)):
+    for i, entry in enumerate(fields.listed(value, what)):
         where = f"{what}[{i}]"
         stated = fields.mapping(entry, where, _KEYS, {})
         for key in _KEYS:

@@ -68,11 +68,11 @@ class UniqueChange(Document, PrintedFields):
         many = "people" if self.who == "person" else "records"
         than = "more" if self.more >= 0 else "fewer"
         number = count_of(abs(self.more), f"{than} {self.who}", f"{than} {many}")
-        told = f"{self.before:,} before, {self.after:,} now"
+        text = f"{self.before:,} before, {self.after:,} now"
         if not self.more:
-            number, told = f"no more {many}", f"{self.after:,} as before"
+            number, text = f"no more {many}", f"{self.after:,} as before"
         return (
-            f"{inside(self.group)}This change makes {number} unique by {joined(self.qid)}: {told}."
+            f"{inside(self.group)}This change makes {number} unique by {joined(self.qid)}: {text}."
         )
 
 
@@ -99,10 +99,10 @@ class AgainstBase(Document, PrintedLines):
         """What changed, in plain words: of many quasi-identifiers the first, of budgets each."""
         more = len(self.unique) - _SHOWN
         return [
-            *(one.sentence for one in self.unique[:_SHOWN]),
+            *(item.sentence for item in self.unique[:_SHOWN]),
             *([f"And {more:,} more quasi-identifiers or groups, not shown."] if more > 0 else []),
-            *(f"Not kept any more: {name_of(found)}." for found in self.newly_broken),
-            *(f"Kept now, unlike before: {name_of(found)}." for found in self.newly_met),
+            *(f"Not kept any more: {name_of(result)}." for result in self.newly_broken),
+            *(f"Kept now, unlike before: {name_of(result)}." for result in self.newly_met),
         ]
 
     def _lines(self) -> list[str]:
@@ -118,53 +118,59 @@ def check_against(
     where the table itself could not be counted there is nothing to say.
     """
     n_original = beside.pop("n_original", None)
-    verdict, now = checked(policy, frame, n_original=n_original, **beside)
-    if now is None:
+    verdict, current = checked(policy, frame, n_original=n_original, **beside)
+    if current is None:
         return verdict, None
     other, before = checked(policy, base, **beside)
-    told = _other_columns(verdict, other)
-    if told:
-        return verdict, Problem(told)
+    other_columns = _other_columns(verdict, other)
+    if other_columns:
+        return verdict, Problem(other_columns)
     if before is None:
-        return verdict, Problem(" ".join(found.sentence for found in other.failures))
+        return verdict, Problem(" ".join(failure.sentence for failure in other.failures))
     changes: list[UniqueChange] = []
-    for qid, found in now.measured.items():
-        if isinstance(found.groups, Problem):
+    for qid, failure in current.measured.items():
+        if isinstance(failure.groups, Problem):
             continue
         old = before.measured.get(qid, Evidence(Problem(f"{joined(qid)} is not measured in it")))
         if isinstance(old.groups, Problem):
             return verdict, old.groups
-        who = "record" if now.roles.unit is None else "person"
-        changes += _changes(qid, _singletons(policy, old), _singletons(policy, found), who)
+        who = "record" if current.roles.unit is None else "person"
+        changes += _changes(qid, _singletons(policy, old), _singletons(policy, failure), who)
     return verdict, AgainstBase(
-        tuple(sorted(changes, key=lambda one: -one.more)),
-        tuple(_unlike([one for one in verdict.findings if not one.passed], other.findings)),
-        tuple(_unlike([one for one in other.findings if one.status == FAIL], verdict.findings)),
+        tuple(sorted(changes, key=lambda finding: -finding.more)),
+        tuple(
+            _unlike([finding for finding in verdict.findings if not finding.passed], other.findings)
+        ),
+        tuple(
+            _unlike(
+                [finding for finding in other.findings if finding.status == FAIL], verdict.findings
+            )
+        ),
     )
 
 
 def _other_columns(verdict: Verdict, other: Verdict) -> str:
     """Name the columns that are measured in one of two tables alone; nothing if there are none."""
     ours, theirs = (
-        [name for name, role in one.columns.items() if role in _MEASURED]
-        for one in (verdict, other)
+        [name for name, role in item.columns.items() if role in _MEASURED]
+        for item in (verdict, other)
     )
     alone = {
         "table": [name for name in ours if name not in theirs],
         "base": [name for name in theirs if name not in ours],
     }
-    told = [
+    lines = [
         f"{', '.join(map(repr, names))} in the {which} alone"
         for which, names in alone.items()
         if names
     ]
-    return f"not the same columns are measured: {', '.join(told)}" if told else ""
+    return f"not the same columns are measured: {', '.join(lines)}" if lines else ""
 
 
-def _singletons(policy: Terms, found: Evidence) -> Counter[str | None]:
+def _singletons(policy: Terms, evidence: Evidence) -> Counter[str | None]:
     """Count who is alone, group by group; labels that are written alike are one group."""
     counts: Counter[str | None] = Counter()
-    for group in found.groups if isinstance(found.groups, list) else ():
+    for group in evidence.groups if isinstance(evidence.groups, list) else ():
         named = None if policy.by is None else label(group.label)
         counts[named] += 0 if group.sizes is None else ClassSizes.of(group.sizes).records_at_most(1)
     return counts
@@ -183,14 +189,14 @@ def _unlike(bad: Iterable[Finding], others: Iterable[Finding]) -> Iterator[Findi
     Of every subset the worst is told, which may be another one: then any that says the same of
     other columns is like it.
     """
-    known = [one for one in others if not one.passed]
-    asked = {(_asked(one), one.qid) for one in others}
-    for one in bad:
-        same = [other for other in known if _asked(other) == _asked(one)]
-        if (_asked(one), one.qid) in asked:
-            same = [other for other in same if other.qid == one.qid]
+    known = [item for item in others if not item.passed]
+    asked = {(_asked(item), item.qid) for item in others}
+    for item in bad:
+        same = [other for other in known if _asked(other) == _asked(item)]
+        if (_asked(item), item.qid) in asked:
+            same = [other for other in same if other.qid == item.qid]
         if not same:
-            yield one
+            yield item
 
 
 def _asked(finding: Finding) -> tuple[Any, ...]:

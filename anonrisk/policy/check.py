@@ -163,7 +163,7 @@ def _judged(
 ) -> list[Finding]:
     """Compare each budget of a rule; of every subset, the worst is told."""
     context = context_of(policy, counted.roles, n_original=n_original)
-    judges = [Judge(qid, found, context) for qid, found in measured.items()]
+    judges = [Judge(qid, result, context) for qid, result in measured.items()]
     findings: list[Finding] = []
     for budget in rule.budgets:
         each = [finding for judge in judges for finding in judge.findings(budget)]
@@ -176,21 +176,21 @@ def _of_subsets(findings: list[Finding], n_subsets: int) -> list[Finding]:
     kinds: dict[tuple[Any, Any], list[Finding]] = {}
     for finding in findings:
         kinds.setdefault((finding.sensitive, finding.group), []).append(finding)
-    told = []
+    lines = []
     for kind in kinds.values():
         bad = sum(not finding.passed for finding in kind)
-        one = worst(kind)
+        item = worst(kind)
         every = f" (The worst of {count_of(n_subsets, 'subset')}; {bad:,} of them do not pass.)"
-        told.append(replace(one, sentence=one.sentence + every))
-    return told
+        lines.append(replace(item, sentence=item.sentence + every))
+    return lines
 
 
 def size_of(counted: Counted) -> dict[str, Any]:
     """How large the table is, by the first quasi-identifier that was counted."""
-    for found in counted.measured.values():
-        if isinstance(found.groups, list):
-            sizes = [group.sizes for group in found.groups if group.sizes is not None]
+    for result in counted.measured.values():
+        if isinstance(result.groups, list):
+            sizes = [group.sizes for group in result.groups if group.sizes is not None]
             # A person may be in several groups, so that their sum is of no use.
             known = {"n_records": sizes[0].n_records} if len(sizes) == 1 else {}
-            return {**known, "n_rows": found.n_rows, "n_dropped": found.n_dropped}
+            return {**known, "n_rows": result.n_rows, "n_dropped": result.n_dropped}
     return {}

@@ -247,8 +247,8 @@ class Coverage(Document):
         """Return a sentence for columns alike: their role, and who looked at them or why nobody."""
         lines = []
         for names, role, seen_by in self.groups():
-            of = f" ({role})" if role else ""
-            lines.append(f"{_listed(names)}{of}: {seen_by}.")
+            about = f" ({role})" if role else ""
+            lines.append(f"{_listed(names)}{about}: {seen_by}.")
         return lines
 
     def row_lines(self) -> list[str]:
@@ -312,10 +312,12 @@ def caveats_of(tables: Mapping[str, Coverage]) -> tuple[str, ...]:
 
     Of more than a few tables it is their number alone.
     """
-    told = {name: caveats for name, one in tables.items() if (caveats := one.caveats)}
-    if len(told) > _MOST_TABLES:
-        return (f"with something not judged in {len(told):,} of {len(tables):,} tables",)
-    return tuple(f"{one} in {named(name)}" for name, caveats in told.items() for one in caveats)
+    fields = {name: caveats for name, table in tables.items() if (caveats := table.caveats)}
+    if len(fields) > _MOST_TABLES:
+        return (f"with something not judged in {len(fields):,} of {len(tables):,} tables",)
+    return tuple(
+        f"{caveat} in {named(name)}" for name, caveats in fields.items() for caveat in caveats
+    )
 
 
 def _looks(
@@ -352,8 +354,8 @@ def unseen(names: Qid, most: int | None = None) -> str:
         return ""
     hint = " (write the table with index=False)" if ROW_LABELS in names else ""
     more = 0 if most is None else max(0, len(names) - most)
-    told = [*map(named, names[:most]), *([f"{more:,} more"] if more else [])]
-    return f"Not looked at: {', '.join(told)}{hint}."
+    lines = [*map(named, names[:most]), *([f"{more:,} more"] if more else [])]
+    return f"Not looked at: {', '.join(lines)}{hint}."
 
 
 def _whole(stored: Any) -> int:

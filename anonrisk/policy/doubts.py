@@ -135,15 +135,15 @@ def _finding(column: Name, role: str, doubt: Doubt, reason: str | None) -> Findi
     about: dict[str, Any] = {"column": str(column), "doubt": doubt.word}
     what = f"column {column!r} ({role}) {doubt.sentence}"
     if reason is not None:
-        told = f"{what[0].upper()}{what[1:]}. Acknowledged: {reason}"
+        text = f"{what[0].upper()}{what[1:]}. Acknowledged: {reason}"
         noted = {**about, "reason": reason}
-        return Finding(BUDGET, PASS, "fail", told, value=0, limit=0, margin=0, parameters=noted)
+        return Finding(BUDGET, PASS, "fail", text, value=0, limit=0, margin=0, parameters=noted)
     line = f"acknowledged: [{{column: {pasted(column)}, doubt: {doubt.word}, reason: …}}]"
     if doubt.blocks:
         return unknown(BUDGET, f"{what}, or say why it may stay:  {line}", parameters=about)
-    told = f"{what[0].upper()}{what[1:]}; if that is meant:  {line}"
+    text = f"{what[0].upper()}{what[1:]}; if that is meant:  {line}"
     n = doubt.n
-    return Finding(BUDGET, FAIL, "warn", told, value=n, limit=0, margin=-n, parameters=about)
+    return Finding(BUDGET, FAIL, "warn", text, value=n, limit=0, margin=-n, parameters=about)
 
 
 def _persons(roles: Mapping[Name, str | None], examined: Examined) -> int | None:
@@ -203,9 +203,9 @@ def identifier_of(column: Name, cells: ColumnContents) -> tuple[str, int] | None
     """
     if cells.n_known < lookalikes.ENOUGH or cells.n_values < 2:
         return None
-    found = _checked_number(cells)
-    if found is not None:
-        return found
+    checked_number = _checked_number(cells)
+    if checked_number is not None:
+        return checked_number
     for kind in UNCHECKED:
         rows, values = cells.rows(kind), cells.values(kind)
         if _is_share(cells, rows, values) and (kind not in _OF_THINGS or _is_key(rows, values)):
@@ -243,14 +243,14 @@ def _is_key(rows: int, values: int) -> bool:
 
 def facts_of(column: Name, cells: ColumnContents) -> Facts:
     """Return what a draft goes by; how even the values are it does not ask of one column."""
-    found = identifier_of(column, cells)
+    identifier = identifier_of(column, cells)
     return Facts(
         n_rows=cells.n_rows,
         n_known=cells.n_known,
         n_values=cells.n_values,
         commonest=0,
         evenness=1.0,
-        looks=None if found is None else found[0],
+        looks=None if identifier is None else identifier[0],
         numerals=Numerals(cells.rows("whole"), cells.rows("fraction"), cells.rows("date")),
     )
 
@@ -305,10 +305,10 @@ class _Claim:
 
     def _identifies(self) -> Iterator[Doubt]:
         cells = self.cells
-        found = identifier_of(self.name, cells)
+        identifier = identifier_of(self.name, cells)
         # A pseudonym is what a unit should be.
-        if found is not None and not (self.role == "unit" and found[0] == "UUID or hash"):
-            kind, rows = found
+        if identifier is not None and not (self.role == "unit" and identifier[0] == "UUID or hash"):
+            kind, rows = identifier
             article = "an" if kind[0] in "eI" else "a"
             yield Doubt(
                 _IDENTIFIERS.get(kind, _NATIONAL),

@@ -68,22 +68,22 @@ def examine(
     if {*looked_at} & {*published.index}:
         whole = engine.rewrite(frame, LabelsAsColumns(release_rules.ROW_LABELS))
     many = n_rows is None or n_rows >= ENOUGH
-    found = engine.count(whole, CellContents(looked_at, hints.keys_of_persons(), many))
+    count = engine.count(whole, CellContents(looked_at, hints.keys_of_persons(), many))
     return Examined(
-        found,
-        unique_rows=_unique_rows(engine, whole, found, roles),
-        respelt=_respelt(policy, engine, frame, found, roles, judged),
-        names=_names(engine, whole, found),
+        count,
+        unique_rows=_unique_rows(engine, whole, count, roles),
+        respelt=_respelt(policy, engine, frame, count, roles, judged),
+        names=_names(engine, whole, count),
     )
 
 
 def _names(
-    engine: Engine, frame: Any, found: Mapping[Name, ColumnContents]
+    engine: Engine, frame: Any, result: Mapping[Name, ColumnContents]
 ) -> dict[Name, tuple[int, int]]:
     """Count the texts that somebody's detector takes for names, and those that it was shown."""
     detector = name_detector()
     texts = tuple(
-        name for name, cells in found.items() if cells.kind == TEXT and cells.n_known >= ENOUGH
+        name for name, cells in result.items() if cells.kind == TEXT and cells.n_known >= ENOUGH
     )
     if detector is None or not texts:
         return {}
@@ -94,17 +94,17 @@ def _names(
 def _unique_rows(
     engine: Engine,
     frame: Any,
-    found: Mapping[Name, ColumnContents],
+    result: Mapping[Name, ColumnContents],
     roles: Mapping[Name, str | None],
 ) -> bool:
     """Return whether a count stands beside columns in which no two rows agree."""
-    if not any(doubts.may_be_count(name, cells) for name, cells in found.items()):
+    if not any(doubts.may_be_count(name, cells) for name, cells in result.items()):
         return False
-    if next(iter(found.values())).n_rows < ENOUGH:
+    if next(iter(result.values())).n_rows < ENOUGH:
         return False
     by = tuple(
         name
-        for name, cells in found.items()
+        for name, cells in result.items()
         if not doubts.may_be_count(name, cells) and _is_dimension(cells) and roles[name] != "unit"
     )
     if not by:
@@ -123,14 +123,14 @@ def _respelt(  # noqa: PLR0917
     policy: Terms,
     engine: Engine,
     frame: Any,
-    found: Mapping[Name, ColumnContents],
+    result: Mapping[Name, ColumnContents],
     roles: Mapping[Name, str | None],
     judged: Callable[[Any], list[Finding]],
 ) -> Qid:
     """List the sensitive columns of which a budget is broken once spellings are folded."""
     merged = [
         name
-        for name, cells in found.items()
+        for name, cells in result.items()
         if roles[name] == "sensitive" and cells.kind == TEXT and cells.n_values <= FOLDABLE
         if cells.n_folded is not None and cells.n_folded < cells.n_values
     ]

@@ -84,11 +84,11 @@ class Explanation:
 
     def best(self) -> dict[str, Name]:
         """Return for each budget the column that, dropped, lowers the risk furthest, if any."""
-        found: dict[str, Name] = {}
-        for one in self.columns:
-            if one.gain > 0:
-                found.setdefault(one.before.budget, one.column)
-        return found
+        results: dict[str, Name] = {}
+        for column in self.columns:
+            if column.gain > 0:
+                results.setdefault(column.before.budget, column.column)
+        return results
 
     def advice(self) -> tuple[str, ...]:
         """Return a sentence for each budget: whether dropping columns is enough.
@@ -107,69 +107,69 @@ class Explanation:
         """Return plain values that serialise as JSON."""
         return {
             "advice": list(self.advice()),
-            "without": [{"column": one.column, **_both(one)} for one in self.columns],
-            "together": [{"columns": list(one.dropped), **_both(one)} for one in self.together],
+            "without": [{"column": column.column, **_both(column)} for column in self.columns],
+            "together": [{"columns": list(item.dropped), **_both(item)} for item in self.together],
         }
 
     def _by_finding(self) -> list[list[Without | WithoutSeveral]]:
         """Group what was tried by the finding that it is about, in order."""
         groups: dict[int, list[Without | WithoutSeveral]] = {}
         tried: list[Without | WithoutSeveral] = [*self.columns, *self.together]
-        for one in tried:
-            groups.setdefault(id(one.before), []).append(one)
+        for item in tried:
+            groups.setdefault(id(item.before), []).append(item)
         return list(groups.values())
 
     def _rows(self, said: Qid) -> list[list[str]]:
         """List what changes something, the best first."""
         rows = []
         for tried in self._by_finding()[:_SHOWN]:
-            told = [one for one in tried if one.after.value not in (None, one.before.value)]
+            lines = [item for item in tried if item.after.value not in (None, item.before.value)]
             # The sort is stable: of what does as much, fewer columns come first.
-            for one in sorted(told, key=lambda one: one.gain, reverse=True):
-                before, after = one.before, one.after
+            for item in sorted(lines, key=lambda item: item.gain, reverse=True):
+                before, after = item.before, item.after
                 numbers = (before.numbers[0], after.numbers[0], before.numbers[1])
                 status = after.status.replace("_", " ")
-                dropped = render.joined(one.dropped)
+                dropped = render.joined(item.dropped)
                 rows.append([before.budget, dropped, *numbers, status, about_of(before, said)])
         return rows
 
     def _table(self) -> tuple[list[str], tuple[str, ...], list[list[str]]]:
-        return named_once((one.before for one in self.columns), _HEADER, self._rows)
+        return named_once((column.before for column in self.columns), _HEADER, self._rows)
 
     def _told(self) -> list[str]:
-        told = list(self.advice())
-        more = [f"({len(told) - _SHOWN:,} more not shown)"] if len(told) > _SHOWN else []
-        return [*told[:_SHOWN], *more]
+        lines = list(self.advice())
+        more = [f"({len(lines) - _SHOWN:,} more not shown)"] if len(lines) > _SHOWN else []
+        return [*lines[:_SHOWN], *more]
 
     def __repr__(self) -> str:
         """Print as text: what helps in a sentence, then what changes how much."""
         if not self.columns:
             return "There is no budget that did not pass and has a column to drop."
-        of, header, rows = self._table()
-        table = [*of, render.text_table(header, rows)] if rows else []
+        source, header, rows = self._table()
+        table = [*source, render.text_table(header, rows)] if rows else []
         return render.fitted(*self._told(), *table)
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        of, header, rows = self._table()
-        table = render.html_table(["Without some columns", *of], header, rows)
-        told = "".join(f"<li>{escape(line)}</li>" for line in self._told())
-        return f"{table}<ul>{told}</ul>" if told else table
+        source, header, rows = self._table()
+        table = render.html_table(["Without some columns", *source], header, rows)
+        text = "".join(f"<li>{escape(line)}</li>" for line in self._told())
+        return f"{table}<ul>{text}</ul>" if text else table
 
 
 _HEADER = ("budget", "without", "value", "would be", "limit", "then", "of")
 
 
-def _both(one: Without | WithoutSeveral) -> dict[str, Any]:
-    return {"before": one.before.to_dict(), "after": one.after.to_dict()}
+def _both(item: Without | WithoutSeveral) -> dict[str, Any]:
+    return {"before": item.before.to_dict(), "after": item.after.to_dict()}
 
 
 def _sentence(tried: Sequence[Without | WithoutSeveral]) -> str:
     """Return whether one column is enough, several together are, or none."""
     before = tried[0].before
     about = f"{before.budget} of {about_of(before)}"
-    enough = [one for one in tried if one.after.passed]
+    enough = [item for item in tried if item.after.passed]
     if not enough:
         return (
             f"{about}: dropping columns is not enough, as far as tried; make them coarser (plan)."
@@ -181,7 +181,9 @@ def _sentence(tried: Sequence[Without | WithoutSeveral]) -> str:
             f"{about}: no single column is enough; dropping "
             f"{render.joined(best.dropped)} together is ({then})."
         )
-    others = ", ".join(render.named(one.column) for one in enough[1:] if isinstance(one, Without))
+    others = ", ".join(
+        render.named(item.column) for item in enough[1:] if isinstance(item, Without)
+    )
     or_else = f"; so is {others}" if others else ""
     return f"{about}: dropping {render.named(best.column)} is enough ({then}){or_else}."
 
@@ -204,16 +206,16 @@ def explain(policy: Terms, findings: Iterable[Finding], frame: Any, population: 
         return Explanation(())
     policy = named
     open_ = [f for f in findings if not f.passed and f.value is not None and len(f.qid) > 1]
-    found = ((finding, _budget_of(policy, finding)) for finding in open_)
-    asked = [_Asked(f, b) for f, b in found if b is not None and not isinstance(b, TableBudget)]
+    result = ((finding, _budget_of(policy, finding)) for finding in open_)
+    asked = [_Asked(f, b) for f, b in result if b is not None and not isinstance(b, TableBudget)]
     trials = _Trials(table, policy, population)
     singles: list[Without] = []
     unsolved: list[_Asked] = []
-    for one, outcomes in trials.run([(one, [(name,) for name in one.qid]) for one in asked]):
-        ranked = sorted(outcomes, key=one.gain, reverse=True)
-        singles += [Without(outcome.dropped[0], one.finding, outcome.after) for outcome in ranked]
+    for item, outcomes in trials.run([(item, [(name,) for name in item.qid]) for item in asked]):
+        ranked = sorted(outcomes, key=item.gain, reverse=True)
+        singles += [Without(outcome.dropped[0], item.finding, outcome.after) for outcome in ranked]
         if not any(outcome.after.passed for outcome in ranked):
-            unsolved.append(one)
+            unsolved.append(item)
     return Explanation(tuple(singles), tuple(_together(trials, unsolved)))
 
 
@@ -221,16 +223,16 @@ def _together(trials: _Trials, unsolved: Sequence[_Asked]) -> Iterator[WithoutSe
     """Find the fewest columns to drop, or show that one alone is too many."""
     longer: list[tuple[_Asked, list[tuple[Name, ...]]]] = []
     # Of two columns each was measured alone already.
-    wide = [one for one in unsolved if len(one.qid) > 2]
-    for one, alone in trials.run([(one, _all_but_one(one.qid)) for one in wide]):
+    wide = [item for item in unsolved if len(item.qid) > 2]
+    for item, alone in trials.run([(item, _all_but_one(item.qid)) for item in wide]):
         if any(outcome.after.passed for outcome in alone):
-            longer.append((one, _several(one.qid, alone)))
+            longer.append((item, _several(item.qid, alone)))
         else:
-            yield one.without(max(alone, key=one.gain))
-    for one, outcomes in trials.run(longer):
-        enough = sorted((o for o in outcomes if o.after.passed), key=one.gain, reverse=True)
+            yield item.without(max(alone, key=item.gain))
+    for item, outcomes in trials.run(longer):
+        enough = sorted((o for o in outcomes if o.after.passed), key=item.gain, reverse=True)
         if enough:
-            yield one.without(min(enough, key=lambda outcome: len(outcome.dropped)))
+            yield item.without(min(enough, key=lambda outcome: len(outcome.dropped)))
 
 
 def _all_but_one(qid: Qid) -> list[tuple[Name, ...]]:
@@ -291,28 +293,28 @@ class _Trials:
     ) -> Iterator[tuple[_Asked, list[_Tried]]]:
         """Try every list of columns of every finding, all of them measured together."""
         wanted: dict[Qid, list[Budget]] = {}
-        for one, lists in asked:
+        for item, lists in asked:
             for dropped in lists:
-                wanted.setdefault(_without(one.qid, dropped), []).append(one.budget)
+                wanted.setdefault(_without(item.qid, dropped), []).append(item.budget)
         measured = measure(self.table, self.policy, wanted, self.population) if wanted else {}
-        for one, lists in asked:
+        for item, lists in asked:
             yield (
-                one,
-                [tried for dropped in lists for tried in self._tried(one, dropped, measured)],
+                item,
+                [tried for dropped in lists for tried in self._tried(item, dropped, measured)],
             )
 
     def _tried(
-        self, one: _Asked, dropped: tuple[Name, ...], measured: Mapping[Qid, Evidence]
+        self, size: _Asked, dropped: tuple[Name, ...], measured: Mapping[Qid, Evidence]
     ) -> Iterator[_Tried]:
-        rest, finding = _without(one.qid, dropped), one.finding
+        rest, finding = _without(size.qid, dropped), size.finding
         sensitive = () if finding.sensitive is None else (finding.sensitive,)
         context = context_of(self.policy, replace(self.table.roles, sensitive=sensitive))
         judge = Judge(rest, measured[rest], context)
         groups = measured[rest].groups
         sizes = [g.sizes for g in groups if g.sizes is not None] if isinstance(groups, list) else []
-        for after in judge.findings(one.budget):
+        for after in judge.findings(size.budget):
             if after.group == finding.group and after.sensitive == finding.sensitive:
-                yield _Tried(dropped, after, sum(one.n_classes for one in sizes))
+                yield _Tried(dropped, after, sum(size.n_classes for size in sizes))
 
 
 def _without(qid: Qid, dropped: Iterable[Name]) -> Qid:

@@ -27,12 +27,12 @@ _ALSO_CALLED = {
 
 
 def mapping(
-    given: Any, where: str, keys: Collection[str], also_called: Mapping[str, str] = _ALSO_CALLED
+    value: Any, where: str, keys: Collection[str], also_called: Mapping[str, str] = _ALSO_CALLED
 ) -> dict[str, Any]:
     """Read a mapping whose keys are all known."""
-    if not isinstance(given, Mapping):
-        raise PolicyError(f"{where} is a mapping of keys to values, not {_kind(given)}")
-    for key in given:
+    if not isinstance(value, Mapping):
+        raise PolicyError(f"{where} is a mapping of keys to values, not {_kind(value)}")
+    for key in value:
         if key not in keys:
             shown = repr(key) if isinstance(key, str) else _kind(key)
             known = ", ".join(keys)
@@ -40,7 +40,7 @@ def mapping(
                 f"{where} has no key {shown}{meant(key, keys, also_called) or '.'} "
                 f"There are {known}"
             )
-    return dict(given)
+    return dict(value)
 
 
 def meant(key: object, keys: Collection[str], also_called: Mapping[str, str] = _ALSO_CALLED) -> str:
@@ -56,41 +56,41 @@ def meant(key: object, keys: Collection[str], also_called: Mapping[str, str] = _
     return f"; did you mean {other!r}?" if other in keys else nearest(key, keys)
 
 
-def listed(given: Any, where: str) -> list[Any]:
+def listed(value: Any, where: str) -> list[Any]:
     """Read a list with something in it."""
-    if not isinstance(given, (list, tuple)):
-        raise PolicyError(f"{where} is a list, not {_kind(given)}")
-    if not given:
+    if not isinstance(value, (list, tuple)):
+        raise PolicyError(f"{where} is a list, not {_kind(value)}")
+    if not value:
         raise PolicyError(f"{where} is an empty list")
-    return list(given)
+    return list(value)
 
 
-def word(given: Any, where: str, words: Sequence[str]) -> str:
+def word(value: Any, where: str, words: Sequence[str]) -> str:
     """Read one of a few words."""
-    if not isinstance(given, str) or given not in words:
-        shown = repr(given) if isinstance(given, str) else _kind(given)
-        hint = nearest(given, words) if isinstance(given, str) else ""
+    if not isinstance(value, str) or value not in words:
+        shown = repr(value) if isinstance(value, str) else _kind(value)
+        hint = nearest(value, words) if isinstance(value, str) else ""
         raise PolicyError(f"{where} is one of {', '.join(map(repr, words))}, not {shown}{hint}")
-    return given
+    return value
 
 
-def text(given: Any, where: str) -> str:
+def text(value: Any, where: str) -> str:
     """Read a text that is not empty."""
-    if not isinstance(given, str) or not given.strip():
-        raise PolicyError(f"{where} is a text that is not empty, not {_kind(given)}")
-    if not is_text(given):
+    if not isinstance(value, str) or not value.strip():
+        raise PolicyError(f"{where} is a text that is not empty, not {_kind(value)}")
+    if not is_text(value):
         raise PolicyError(f"{where} holds half a character, which no file can keep")
-    return given
+    return value
 
 
-def is_text(given: str) -> bool:
+def is_text(value: str) -> bool:
     """Return whether a text can be written: half of a surrogate pair cannot."""
-    return not any("\ud800" <= character <= "\udfff" for character in given)
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
-def said(given: Any, where: str, *, most: int = 300) -> str:
+def said(value: Any, where: str, *, most: int = 300) -> str:
     """Read a text that somebody can see, on one line, short enough to stand in every rendering."""
-    line = " ".join(text(given, where).split())
+    line = " ".join(text(value, where).split())
     if not skeleton(line):
         raise PolicyError(f"{where} is a text that says something: letters or digits")
     if len(line) > most:
@@ -101,105 +101,105 @@ def said(given: Any, where: str, *, most: int = 300) -> str:
     return line
 
 
-def flag(given: Any, where: str) -> bool:
+def flag(value: Any, where: str) -> bool:
     """Read true or false."""
-    if not isinstance(given, bool):
-        raise PolicyError(f"{where} is true or false, not {_kind(given)}")
-    return given
+    if not isinstance(value, bool):
+        raise PolicyError(f"{where} is true or false, not {_kind(value)}")
+    return value
 
 
-def whole(given: Any, where: str, *, at_least: int) -> int:
+def whole(value: Any, where: str, *, at_least: int) -> int:
     """Read a whole number."""
-    _number(given, where, most=math.inf)
+    _number(value, where, most=math.inf)
     # Some programs write 5 as 5.0, and JSON knows no difference.
-    if given != int(given) or not at_least <= int(given) < 2**62:
+    if value != int(value) or not at_least <= int(value) < 2**62:
         raise PolicyError(f"{where} is a whole number, at least {at_least}")
-    return int(given)
+    return int(value)
 
 
-def share(given: Any, where: str) -> float:
+def share(value: Any, where: str) -> float:
     """Read a share, from 0 to 1."""
-    _number(given, where)
-    if not 0 <= given <= 1:
+    _number(value, where)
+    if not 0 <= value <= 1:
         raise PolicyError(f"{where} is a share, from 0 to 1")
-    return float(given)
+    return float(value)
 
 
-def above_zero(given: Any, where: str, *, at_most: float = math.inf) -> float:
+def above_zero(value: Any, where: str, *, at_most: float = math.inf) -> float:
     """Read a number above zero."""
-    _number(given, where)
-    if not 0 < given <= at_most:
+    _number(value, where)
+    if not 0 < value <= at_most:
         bound = "" if at_most == math.inf else f", at most {at_most:g}"
         raise PolicyError(f"{where} is a number above 0{bound}")
-    return float(given)
+    return float(value)
 
 
-def from_one(given: Any, where: str) -> float:
+def from_one(value: Any, where: str) -> float:
     """Read a number from 1 up."""
-    if above_zero(given, where) < 1:
+    if above_zero(value, where) < 1:
         raise PolicyError(f"{where} is a number from 1 up")
-    return float(given)
+    return float(value)
 
 
-def from_zero(given: Any, where: str) -> float:
+def from_zero(value: Any, where: str) -> float:
     """Read a number from 0 up."""
-    _number(given, where)
-    if given < 0:
+    _number(value, where)
+    if value < 0:
         raise PolicyError(f"{where} is a number from 0 up")
-    return float(given)
+    return float(value)
 
 
-def _number(given: Any, where: str, *, most: float = sys.float_info.max) -> None:
-    if isinstance(given, bool) or not isinstance(given, Real):
+def _number(value: Any, where: str, *, most: float = sys.float_info.max) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real):
         hint = ""
-        if isinstance(given, str) and _spells_a_number(given):
+        if isinstance(value, str) and _spells_a_number(value):
             hint = ": leave out the quotes, and write 0.001 for 1e-3, which YAML takes for text"
-        raise PolicyError(f"{where} is a number, not {_kind(given)}{hint}")
+        raise PolicyError(f"{where} is a number, not {_kind(value)}{hint}")
     # A whole number may be longer than any float.
-    if isinstance(given, Integral) and abs(int(given)) > most:
+    if isinstance(value, Integral) and abs(int(value)) > most:
         raise PolicyError(f"{where} is a number beyond all limits")
-    if not isinstance(given, Integral) and not math.isfinite(given):
+    if not isinstance(value, Integral) and not math.isfinite(value):
         raise PolicyError(f"{where} is a finite number")
 
 
-def _spells_a_number(given: str) -> bool:
+def _spells_a_number(value: str) -> bool:
     try:
-        float(given)
+        float(value)
     except ValueError:
         return False
     return True
 
 
-def name(given: Any, where: str) -> Name:
+def name(value: Any, where: str) -> Name:
     """Read the name of a column: a text, or a whole number where pandas numbers its columns."""
-    numbered = isinstance(given, (int, float, Integral)) and given == given // 1
-    if isinstance(given, bool) or not (isinstance(given, str) or numbered):
+    numbered = isinstance(value, (int, float, Integral)) and value == value // 1
+    if isinstance(value, bool) or not (isinstance(value, str) or numbered):
         hint = "; yes, no, on, off, null and dates need quotes in YAML"
-        raise PolicyError(f"{where} names a column by a text, not by {_kind(given)}{hint}")
-    if isinstance(given, str) and not given:
+        raise PolicyError(f"{where} names a column by a text, not by {_kind(value)}{hint}")
+    if isinstance(value, str) and not value:
         raise PolicyError(f"{where} names a column by an empty text")
-    if not isinstance(given, str) and not abs(given) < 2**63:
+    if not isinstance(value, str) and not abs(value) < 2**63:
         raise PolicyError(f"{where} names a column by a number that is too long to be a name")
-    return given if isinstance(given, str) else int(given)
+    return value if isinstance(value, str) else int(value)
 
 
-def names(given: Any, where: str) -> Qid:
+def names(value: Any, where: str) -> Qid:
     """Read a name or a list of names, none of them twice."""
-    if not isinstance(given, (list, tuple)):
-        wrong = several_in_one(given, quoted=False)
+    if not isinstance(value, (list, tuple)):
+        wrong = several_in_one(value, quoted=False)
         if wrong:
             raise PolicyError(f"{where}: {wrong}")
-        return (name(given, where),)
-    found: dict[Name, None] = {}
-    for item in listed(given, where):
+        return (name(value, where),)
+    results: dict[Name, None] = {}
+    for item in listed(value, where):
         column = name(item, where)
-        if column in found:
+        if column in results:
             raise PolicyError(f"{where} names column {column!r} twice")
-        found[column] = None
-    return tuple(found)
+        results[column] = None
+    return tuple(results)
 
 
-def _kind(given: object) -> str:
+def _kind(value: object) -> str:
     kinds = {"NoneType": "nothing", "str": "a text", "bool": "a true or false", "dict": "a mapping"}
-    kind = type(given).__name__
+    kind = type(value).__name__
     return kinds.get(kind, f"a {kind}")

@@ -173,7 +173,9 @@ class Finding(Document, PrintedFields):
     def _says_its_waiver(self) -> bool:
         waiver = self.parameters[WAIVED]
         said = [waiver[key] for key in WAIVER]
-        return self.waivable and all(isinstance(one, str) and one in self.sentence for one in said)
+        return self.waivable and all(
+            isinstance(item, str) and item in self.sentence for item in said
+        )
 
     def contradicts_itself(self) -> bool:
         """Return whether the numbers do not add up, or say something else than the status."""
@@ -212,8 +214,8 @@ def name_of(finding: Finding) -> str:
     >>> name_of(Finding("ldiv", "fail", "fail", "", qid=("zip", "age"), sensitive="illness"))
     'ldiv of zip + age in illness'
     """
-    of = joined(finding.qid)
-    parts = [shown(finding.budget), f"of {of}" if of else ""]
+    source = joined(finding.qid)
+    parts = [shown(finding.budget), f"of {source}" if source else ""]
     if finding.sensitive is not None:
         parts.append(f"in {visible(finding.sensitive)}")
     if finding.group is not None:

@@ -69,11 +69,11 @@ class Judge:
                 ),
             )
         for column in columns:
-            found = self.evidence.worst.get((column, budget.measure))
-            if found is None:
+            result = self.evidence.worst.get((column, budget.measure))
+            if result is None:
                 reason = self.evidence.groups
-                found = reason if isinstance(reason, Problem) else Problem("it was not measured")
-            value = found if isinstance(found, Problem) else Value(found)
+                result = reason if isinstance(reason, Problem) else Problem("it was not measured")
+            value = result if isinstance(result, Problem) else Value(result)
             yield self._told(budget, value, sensitive=column)
 
     def _of_group(self, budget: SizeBudget, group: Group) -> Finding:

@@ -21,11 +21,11 @@ def of_policy(policy: Terms) -> list[Finding]:
     """Judge the limits of a policy; one without any is about columns alone."""
     every = [budget for rule in policy.rules for budget in rule.budgets]
     if policy.advisory:
-        told = (
+        text = (
             "this policy is advisory (advisory: true): it reports, and passes no table; "
             f"{'; '.join(map(said, every))}"
         )
-        return [unknown(LIMITS, told)]
+        return [unknown(LIMITS, text)]
     return of_budgets(every, of_policy=True)
 
 
@@ -38,8 +38,8 @@ def of_budgets(budgets: Iterable[Budget], *, of_policy: bool = False) -> list[Fi
         severity = "fail" if len(loose) == len(every) else "warn"
         return [unknown(LIMITS, undecided(every, of_policy=of_policy), severity=severity)]
     if loose:
-        told = f"No table can break {'; nor '.join(map(said, loose))}."
-        return [Finding(LIMITS, FAIL, "warn", told)]
+        text = f"No table can break {'; nor '.join(map(said, loose))}."
+        return [Finding(LIMITS, FAIL, "warn", text)]
     return []
 
 
@@ -73,5 +73,5 @@ def said(budget: Budget) -> str:
 
 def every_column_listed() -> Finding:
     """Return the finding of a table whose columns are all that is asked about, and have roles."""
-    told = "Every column has a role."
-    return Finding("unlisted", PASS, "fail", told, value=0, limit=0, margin=0)
+    text = "Every column has a role."
+    return Finding("unlisted", PASS, "fail", text, value=0, limit=0, margin=0)

@@ -48,16 +48,16 @@ class _Limit:
     def said(self) -> str:
         """The limit in words."""
         sign = "at least" if budgets.at_least(self.name) else "at most"
-        of = f" of {joined(self.columns)}" if self.columns else ""
+        source = f" of {joined(self.columns)}" if self.columns else ""
         about = "" if self.sensitive is None else f" in {shown(self.sensitive)}"
         only = "" if self.severity == "fail" else ", which only warns"
-        return f"{self.name}{of}{about} {sign} {self.limit:g}{only}"
+        return f"{self.name}{source}{about} {sign} {self.limit:g}{only}"
 
     def covers(self, other: _Limit) -> bool:
         """Return whether it is about all that another limit is: more columns single out more."""
         kind = budgets.named(self.name)
-        told = dict(self.parameters), dict(other.parameters)
-        same = self.name == other.name and kind is not None and kind.implies(*told)
+        summary = dict(self.parameters), dict(other.parameters)
+        same = self.name == other.name and kind is not None and kind.implies(*summary)
         columns = not self.columns or {*other.columns} <= {*self.columns}
         size = other.every_subset_of or len(other.columns)
         subsets = self.every_subset_of is None or 0 < size <= self.every_subset_of
@@ -85,10 +85,10 @@ def weaker(policy: Terms, against: Baseline) -> Iterator[tuple[str, str]]:
 def _limits(policy: Terms, others: Iterator[_Limit]) -> Iterator[tuple[str, str]]:
     own = [*_of_policy(policy)]
     for other in others:
-        covering = [one for one in own if one.covers(other)]
+        covering = [item for item in own if item.covers(other)]
         if not covering:
             yield "budgets", f"There was {other.said}; there is nothing like it now."
-        elif not any(one.keeps(other) for one in covering):
+        elif not any(item.keeps(other) for item in covering):
             yield covering[0].where, f"There was {other.said}; now it is {covering[0].said}."
 
 
@@ -107,23 +107,30 @@ def _of_policy(policy: Terms) -> Iterator[_Limit]:
 
 
 def _of_verdict(verdict: Verdict) -> Iterator[_Limit]:
-    for one in verdict.findings:
-        if budgets.named(one.budget) is not None and one.limit is not None:
-            told = {key: value for key, value in one.parameters.items() if key != WAIVED}
-            severity = "fail" if one.severity == WAIVED else one.severity
-            yield _Limit(one.budget, one.limit, severity, one.qid, _parameters(told), one.sensitive)
+    for finding in verdict.findings:
+        if budgets.named(finding.budget) is not None and finding.limit is not None:
+            fields = {key: value for key, value in finding.parameters.items() if key != WAIVED}
+            severity = "fail" if finding.severity == WAIVED else finding.severity
+            yield _Limit(
+                finding.budget,
+                finding.limit,
+                severity,
+                finding.qid,
+                _parameters(fields),
+                finding.sensitive,
+            )
 
 
-def _parameters(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((key, str(value)) for key, value in given.items()))
+def _parameters(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((key, str(value)) for key, value in fields.items()))
 
 
 def _roles(policy: Terms, before: Mapping[Name, str | None]) -> Iterator[tuple[str, str]]:
     """Name the columns that are looked at less than before."""
     for name, role in before.items():
-        now = role_of(policy, Roles(), name) if name in policy.listed else None
-        if _KINDS_OF_ROLE.index(now) > _KINDS_OF_ROLE.index(role):
-            yield f"roles.{role}", f"{name!r} was {role}; now it is {now or 'without a role'}."
+        current = role_of(policy, Roles(), name) if name in policy.listed else None
+        if _KINDS_OF_ROLE.index(current) > _KINDS_OF_ROLE.index(role):
+            yield f"roles.{role}", f"{name!r} was {role}; now it is {current or 'without a role'}."
 
 
 def _settings(policy: Terms, other: Terms) -> Iterator[tuple[str, str]]:
@@ -140,13 +147,13 @@ def _settings(policy: Terms, other: Terms) -> Iterator[tuple[str, str]]:
         "by": policy.by is None and other.by is not None,
     }
     for key in (key for key, is_less in less.items() if is_less):
-        before, now = (shown(getattr(one, key) or "unset") for one in (other, policy))
-        yield key, f"{key} was {before}; now it is {now}."
-    answered = {(one.column, one.doubt) for one in other.acknowledged}
-    for one in policy.acknowledged:
-        if (one.column, one.doubt) not in answered:
-            told = f"The doubt {one.doubt} about {one.column!r} is acknowledged now; it was not."
-            yield "acknowledged", told
+        before, current = (shown(getattr(item, key) or "unset") for item in (other, policy))
+        yield key, f"{key} was {before}; now it is {current}."
+    answered = {(item.column, item.doubt) for item in other.acknowledged}
+    for item in policy.acknowledged:
+        if (item.column, item.doubt) not in answered:
+            text = f"The doubt {item.doubt} about {item.column!r} is acknowledged now; it was not."
+            yield "acknowledged", text
 
 
 ERROR, WARN = "error", "warn"
@@ -200,12 +207,12 @@ class LintResult(PrintedTable):
     @property
     def errors(self) -> tuple[Remark, ...]:
         """The remarks by which no table passes, or the policy is weaker than another."""
-        return tuple(one for one in self.remarks if one.severity == ERROR)
+        return tuple(remark for remark in self.remarks if remark.severity == ERROR)
 
     @property
     def warnings(self) -> tuple[Remark, ...]:
         """All other remarks."""
-        return tuple(one for one in self.remarks if one.severity != ERROR)
+        return tuple(remark for remark in self.remarks if remark.severity != ERROR)
 
     def __bool__(self) -> bool:
         """Mean that there is no error."""
@@ -213,26 +220,31 @@ class LintResult(PrintedTable):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that serialise as JSON; no cell."""
-        remarks = [asdict(one) for one in self.remarks]
+        remarks = [asdict(remark) for remark in self.remarks]
         return {"policy": self.policy_name, "remarks": remarks}
 
     def __repr__(self) -> str:
         """Print as text: a sentence for each remark, with its place in the policy."""
-        told = (f"- {one.severity}, {one.where}: {shown(one.sentence)}" for one in self.remarks)
-        return fitted(*self._lines(), *told)
+        summary = (
+            f"- {remark.severity}, {remark.where}: {shown(remark.sentence)}"
+            for remark in self.remarks
+        )
+        return fitted(*self._lines(), *summary)
 
     def _lines(self) -> list[str]:
-        of = "" if self.policy_name is None else f" {shown(self.policy_name)}"
+        about = "" if self.policy_name is None else f" {shown(self.policy_name)}"
         if not self.remarks:
-            return [f"Policy{of}: nothing to remark"]
+            return [f"Policy{about}: nothing to remark"]
         counts = (count_of(len(self.errors), "error"), count_of(len(self.warnings), "warning"))
-        return [f"Policy{of}: {', '.join(counts)}"]
+        return [f"Policy{about}: {', '.join(counts)}"]
 
     def _header(self) -> tuple[str, ...]:
         return ("severity", "what", "where", "in words") if self.remarks else ()
 
     def _rows(self) -> list[list[str]]:
-        return [[one.severity, one.what, one.where, one.sentence] for one in self.remarks]
+        return [
+            [remark.severity, remark.what, remark.where, remark.sentence] for remark in self.remarks
+        ]
 
 
 def lint(policy: Terms, frame: Any = None, against: Baseline | None = None) -> LintResult:
@@ -243,9 +255,9 @@ def lint(policy: Terms, frame: Any = None, against: Baseline | None = None) -> L
             published = published_by(frame)
         remarks += _of_table(policy, published)
     if against is not None:
-        told = weaker(policy, against)
-        remarks += [Remark(ERROR, "weaker", where, sentence) for where, sentence in told]
-    ordered = sorted(dict.fromkeys(remarks), key=lambda one: one.severity != ERROR)
+        summary = weaker(policy, against)
+        remarks += [Remark(ERROR, "weaker", where, sentence) for where, sentence in summary]
+    ordered = sorted(dict.fromkeys(remarks), key=lambda item: item.severity != ERROR)
     return LintResult(tuple(ordered), policy.name)
 
 
@@ -264,8 +276,8 @@ def _of_limits(policy: Terms) -> Iterator[Remark]:
         if budget.vacuous:
             yield Remark(WARN, "vacuous", where, f"No table can break {limits.said(budget)}.")
     if every and limits.nothing_decides(budget for *_, budget in every):
-        told = limits.undecided([budget for *_, budget in every], of_policy=True)
-        yield Remark(ERROR, "nothing_decides", "budgets", f"{told[0].upper()}{told[1:]}.")
+        undecided = limits.undecided([budget for *_, budget in every], of_policy=True)
+        yield Remark(ERROR, "nothing_decides", "budgets", f"{undecided[0].upper()}{undecided[1:]}.")
 
 
 def _of_roles(policy: Terms) -> Iterator[Remark]:
@@ -346,19 +358,19 @@ def _of_table(policy: Terms, published: Published) -> Iterator[Remark]:
         role = _ROLES.get(where.removeprefix("roles."), "column")
         meant = _alike(name, published.names) or nearest(name, published.names) or "."
         size = count_of(len(published.names), "column")
-        told = f"{role} {name!r} is not in the table{meant} The table has {size}."
-        yield Remark(ERROR, "column", where, told[0].upper() + told[1:])
+        text = f"{role} {name!r} is not in the table{meant} The table has {size}."
+        yield Remark(ERROR, "column", where, text[0].upper() + text[1:])
 
     for doubt in policy.acknowledged:
         if doubt.column not in published.names:
             meant = _alike(doubt.column, published.names)
             meant = meant or nearest(doubt.column, published.names) or "."
-            told = f"Acknowledged column {doubt.column!r} is not in the table{meant}"
-            yield Remark(WARN, "column", "acknowledged", told)
+            text = f"Acknowledged column {doubt.column!r} is not in the table{meant}"
+            yield Remark(WARN, "column", "acknowledged", text)
 
 
 def _alike(name: Name, names: Qid) -> str:
     """Name the column that is spelt otherwise and looks the same."""
     shape = skeleton(name)
-    found = next((one for one in names if shape and skeleton(one) == shape), None)
-    return "" if found is None else f"; did you mean {spelt(found)}?"
+    result = next((item for item in names if shape and skeleton(item) == shape), None)
+    return "" if result is None else f"; did you mean {spelt(result)}?"

@@ -52,7 +52,7 @@ class Counted:
     @property
     def has_rows(self) -> bool:
         """Whether a row was seen while counting; where none was, there may be one all the same."""
-        return any(found.n_rows or found.n_dropped for found in self.measured.values())
+        return any(result.n_rows or result.n_dropped for result in self.measured.values())
 
 
 def count(
@@ -93,7 +93,7 @@ def asked_by(
     return qids, wanted
 
 
-def context_of(policy: Terms, roles: PolicyRoles, **given: Any) -> Context:
+def context_of(policy: Terms, roles: PolicyRoles, **value: Any) -> Context:
     """Gather what is said beside the counts: by the policy, and in the call of a check."""
     return Context(
         sensitive=roles.sensitive,
@@ -106,7 +106,7 @@ def context_of(policy: Terms, roles: PolicyRoles, **given: Any) -> Context:
         population_size=policy.population_size,
         unsuppressed=policy.unsuppressed,
         dropped_are_removed=policy.dropped_are_removed,
-        **given,
+        **value,
     )
 
 
@@ -132,22 +132,22 @@ def measure(
 ) -> dict[Qid, Evidence]:
     """Measure each quasi-identifier once, whatever its number of budgets."""
     questions = _questions(table, policy, list(wanted))
-    found: dict[Qid, Evidence] = {}
+    results: dict[Qid, Evidence] = {}
     for qid, budgets in wanted.items():
         question = questions[qid]
-        found[qid] = Evidence()
+        results[qid] = Evidence()
         if isinstance(question, Problem):
-            found[qid].groups = question
+            results[qid].groups = question
             continue
         by_value = [budget for budget in budgets if isinstance(budget, SensitiveBudget)]
         every = qid == every_score_of
         if by_value or every:
-            _Values(table, policy, question, every_score=every).measure(by_value, found[qid])
-    _count(table, policy, questions, found)
+            _Values(table, policy, question, every_score=every).measure(by_value, results[qid])
+    _count(table, policy, questions, results)
     context = context_of(policy, table.roles, population=population)
     for qid, budgets in wanted.items():
-        _measure_apart(table, qid, budgets, context, found[qid])
-    return found
+        _measure_apart(table, qid, budgets, context, results[qid])
+    return results
 
 
 def _questions(
@@ -194,13 +194,13 @@ def _count(
     table: CheckedTable,
     policy: Terms,
     questions: dict[Qid, Question | Problem],
-    found: dict[Qid, Evidence],
+    result: dict[Qid, Evidence],
 ) -> None:
     """Count the classes of all quasi-identifiers that no score has counted, in one pass."""
     open_ = {
         qid: question
         for qid, question in questions.items()
-        if isinstance(question, Question) and found[qid].groups is None
+        if isinstance(question, Question) and result[qid].groups is None
     }
     if not open_:
         return
@@ -208,7 +208,7 @@ def _count(
     counted = attempt(lambda: _groups(table, question, policy.by))
     if not isinstance(counted, Problem):
         for qid, groups in zip(open_, counted, strict=True):
-            found[qid].groups = groups
+            result[qid].groups = groups
         return
     again: dict[Qid, list[Group] | Problem] = dict.fromkeys(open_, counted)
     # One bad column does not spoil the others; an engine that fails is not asked again and again.
@@ -216,7 +216,7 @@ def _count(
         for qid, alone in open_.items():
             again[qid] = attempt(lambda alone=alone: _groups(table, alone, policy.by)[0])  # type: ignore[misc]
     for qid, settled in apart(counted, again).items():
-        found[qid].groups = settled
+        result[qid].groups = settled
 
 
 def _groups(table: CheckedTable, question: Question, by: Name | None) -> list[list[Group]]:
@@ -227,14 +227,14 @@ def _groups(table: CheckedTable, question: Question, by: Name | None) -> list[li
 
 
 def _measure_apart(
-    table: CheckedTable, qid: Qid, budgets: list[Budget], context: Context, found: Evidence
+    table: CheckedTable, qid: Qid, budgets: list[Budget], context: Context, evidence: Evidence
 ) -> None:
     """Measure what takes a pass of its own, once for all budgets that need it."""
-    if isinstance(found.groups, Problem):
+    if isinstance(evidence.groups, Problem):
         return
     for need in filter(None, (budget.need(context) for budget in budgets)):
-        if need.name not in found.apart:
-            found.apart[need.name] = attempt(
+        if need.name not in evidence.apart:
+            evidence.apart[need.name] = attempt(
                 lambda need=need: need.measure(table.frame, table.engine, qid, context)  # type: ignore[misc]
             )
 
@@ -251,7 +251,7 @@ class _Values:
             question = replace(question, qids=((*question.qid, policy.by),))
         self.question = question
 
-    def measure(self, budgets: list[SensitiveBudget], found: Evidence) -> None:
+    def measure(self, budgets: list[SensitiveBudget], evidence: Evidence) -> None:
         """Score every sensitive column by all of its budgets."""
         columns: dict[Name, list[SensitiveBudget]] = {}
         if self.every_score:
@@ -262,9 +262,9 @@ class _Values:
         for name, about in columns.items():
             checked = attempt(lambda name=name: self._check(name))  # type: ignore[misc]
             if isinstance(checked, Problem):
-                found.worst |= {(name, budget.measure): checked for budget in about}
+                evidence.worst |= {(name, budget.measure): checked for budget in about}
             else:
-                self._score(name, about, found)
+                self._score(name, about, evidence)
 
     def _check(self, name: Name) -> None:
         self.table.require_columns([name], "sensitive column")
@@ -289,18 +289,18 @@ class _Values:
                 "missing: drop would leave out unseen; use missing: value, or fill it in"
             )
 
-    def _score(self, name: Name, budgets: list[SensitiveBudget], found: Evidence) -> None:
+    def _score(self, name: Name, budgets: list[SensitiveBudget], evidence: Evidence) -> None:
         passes: list[tuple[Sensitive, dict[str, Score]]] = []
         for budget in budgets:
             settled = attempt(lambda budget=budget: self._about(name, budget))  # type: ignore[misc]
             if isinstance(settled, Problem):
-                found.worst[name, budget.measure] = settled
+                evidence.worst[name, budget.measure] = settled
             else:
                 _add(passes, budget.measure, *settled)
         for about, score in self._every(name) if self.every_score else ():
             _add(passes, score.name, about, score)
         for about, scores in _merged(passes):
-            self._run(about, scores, found)
+            self._run(about, scores, evidence)
 
     def _every(self, name: Name) -> Iterator[tuple[Sensitive, Score]]:
         """Yield the scores that need no argument, and the distance that the column's kind has."""
@@ -320,28 +320,28 @@ class _Values:
         plain = Sensitive(name, self.policy.missing_sensitive or "error")
         return budget.score(self.table.engine, self.table.frame, plain)
 
-    def _run(self, about: Sensitive, scores: dict[str, Score], found: Evidence) -> None:
+    def _run(self, about: Sensitive, scores: dict[str, Score], evidence: Evidence) -> None:
         unique = list(dict.fromkeys(scores.values()))
         scored = attempt(lambda: self._scored(about, unique))
         if isinstance(scored, Problem):
             if len(unique) > 1 and not scored.final:
                 # What one score refuses, another may well measure.
                 for key, score in scores.items():
-                    self._run(about, {key: score}, found)
-                alone = {key: found.worst[about.column, key] for key in scores}
+                    self._run(about, {key: score}, evidence)
+                alone = {key: evidence.worst[about.column, key] for key in scores}
                 again = apart(scored, alone)
-                found.worst |= {(about.column, key): one for key, one in again.items()}
+                evidence.worst |= {(about.column, key): item for key, item in again.items()}
                 return
             if len(unique) == 1 and about.ordered and unique[0].name != "ordered":
-                self._run(replace(about, ordered=False, order=None), scores, found)
+                self._run(replace(about, ordered=False, order=None), scores, evidence)
                 return
-            found.worst |= {(about.column, key): scored for key in scores}
+            evidence.worst |= {(about.column, key): scored for key in scores}
             return
         if self.policy.missing_sensitive == "drop":
-            found.n_scored[about.column] = scored.sizes.n_rows
-        if self.sizes_too and found.groups is None:
-            found.groups = [Group(None, scored.sizes, scored.sizes.n_dropped)]
-        found.worst |= {(about.column, key): scored.worst[s] for key, s in scores.items()}
+            evidence.n_scored[about.column] = scored.sizes.n_rows
+        if self.sizes_too and evidence.groups is None:
+            evidence.groups = [Group(None, scored.sizes, scored.sizes.n_dropped)]
+        evidence.worst |= {(about.column, key): scored.worst[s] for key, s in scores.items()}
 
     def _scored(self, about: Sensitive, scores: list[Score]) -> Scored:
         try:

@@ -79,7 +79,7 @@ def _table(policy: Terms) -> tuple[list[str], Sequence[str], list[list[str]]]:
     rows = _rows(policy)
     if not rows:
         return [_title(policy), _COLUMNS_ALONE], (), []
-    if len({of for of, *_ in rows}) > 1:
+    if len({source for source, *_ in rows}) > 1:
         return [_title(policy)], _BUDGETS, rows
     return [_title(policy), f"of {rows[0][0]}"], _BUDGETS[1:], [row[1:] for row in rows]
 
@@ -88,12 +88,12 @@ def _rows(policy: Terms) -> list[list[str]]:
     rows = []
     for rule in policy.rules:
         columns = rule.columns or policy.roles.whole
-        of = render.joined(columns) or "as the table declares"
+        about = render.joined(columns) or "as the table declares"
         if rule.every_subset_of:
-            of = f"every {rule.every_subset_of} of {of}"
+            about = f"every {rule.every_subset_of} of {about}"
         for budget in rule.budgets:
             sign = "≥" if budget.at_least else "≤"
-            rows.append([of, budget.name, f"{sign} {_limit(budget)}", budget.severity])
+            rows.append([about, budget.name, f"{sign} {_limit(budget)}", budget.severity])
     return rows
 
 
@@ -223,7 +223,7 @@ class Policy(Terms):
     # ---- coming -----------------------------------------------------------------------------
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+    def from_dict(cls, value: Mapping[str, Any]) -> Self:
         """Read the plain values that `to_dict` gives, or a YAML or JSON file holds.
 
         Parameters
@@ -245,7 +245,7 @@ class Policy(Terms):
         >>> Policy.from_dict(Policy(quasi="zip", k=5).to_dict()).rules[0].budgets[0].limit
         5
         """
-        stated: Any = given
+        stated: Any = value
         if isinstance(stated, Mapping) and "strict" in stated:
             raise PolicyError(STRICT)
         return cls(**{"version": None, **fields.mapping(stated, "the policy", KEYS, PART_OF)})
@@ -518,8 +518,8 @@ class Policy(Terms):
         """
         from anonrisk.policy.lint import lint
 
-        given: Any = against
-        other = type(self).load(given) if isinstance(given, (str, Path)) else given
+        value: Any = against
+        other = type(self).load(value) if isinstance(value, (str, Path)) else value
         if other is not None and not isinstance(other, (Terms, Verdict)):
             kind = type(other).__name__
             raise ArgumentError(f"against is a Policy, a Verdict or a path, not a {kind}")

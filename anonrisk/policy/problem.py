@@ -42,5 +42,5 @@ def apart(together: Problem, alone: dict[K, T | Problem]) -> dict[K, T | Problem
 
     Where none fails by itself, the fault has passed, and nobody can tell what else it did.
     """
-    failed = any(isinstance(one, Problem) for one in alone.values())
+    failed = any(isinstance(item, Problem) for item in alone.values())
     return alone if failed else dict.fromkeys(alone, together)

@@ -219,11 +219,11 @@ def _repeated(published: Published) -> Iterator[Finding]:
     """Stop at two columns of one name: whoever gave it a role has looked at one of them."""
     twice = [name for name, n in Counter((*published.columns, *published.index)).items() if n > 1]
     if twice:
-        told = (
+        text = (
             f"{twice[0]!r} is the name of more than one column or level of the index; give each a "
             "name of its own"
         )
-        yield unknown("table", told)
+        yield unknown("table", text)
 
 
 def _direct(policy: Terms, published: Published) -> Iterator[Finding]:
@@ -234,9 +234,9 @@ def _direct(policy: Terms, published: Published) -> Iterator[Finding]:
     there = [name for name in named if name in published.names or name in published.nested]
     if there:
         columns = ", ".join(map(repr, there))
-        told = f"The table still has direct identifiers: {columns}. Remove them."
+        text = f"The table still has direct identifiers: {columns}. Remove them."
         n = len(there)
-        yield Finding("direct", FAIL, "fail", told, value=n, limit=0, margin=-n)
+        yield Finding("direct", FAIL, "fail", text, value=n, limit=0, margin=-n)
         return
     declared = published.declared
     known = listed(policy, declared)
@@ -249,8 +249,8 @@ def _direct(policy: Terms, published: Published) -> Iterator[Finding]:
     if doubt:
         yield unknown("direct", doubt)
         return
-    told = "No direct identifier is left in the table."
-    yield Finding("direct", PASS, "fail", told, value=0, limit=0, margin=0)
+    text = "No direct identifier is left in the table."
+    yield Finding("direct", PASS, "fail", text, value=0, limit=0, margin=0)
 
 
 def _spelt_otherwise(direct: Qid, published: Published, known: set[Name]) -> str | None:
@@ -287,7 +287,7 @@ def _shapes(published: Published) -> Iterator[tuple[Name, set[str]]]:
         every.append((name, (whole, parts[-1])))
     every += [(path, (path, path.rpartition(".")[2])) for path in published.nested]
     for name, written in every:
-        yield name, {skeleton(one) for text in written for one in (text, unmerged(text))}
+        yield name, {skeleton(item) for text in written for item in (text, unmerged(text))}
 
 
 def _unlisted(policy: Terms, published: Published, examined: Examined) -> Iterator[Finding]:
@@ -298,18 +298,18 @@ def _unlisted(policy: Terms, published: Published, examined: Examined) -> Iterat
     labels = published.labels == UNNAMED
     if not loose and not labels:
         return
-    told = []
+    lines = []
     if loose:
         have, them = ("has", "it") if len(loose) == 1 else ("have", "them")
-        told.append(
+        lines.append(
             f"{count_of(len(loose), 'column')} {have} no role in the policy"
             f"{_meant(policy, published, loose)}, "
             f"so that nobody has said what may be learned from {them}"
             f"{_offered(policy, published, loose, examined)}"
         )
     if labels:
-        told.append(_DROP_LABELS)
-    yield unknown("unlisted", " ".join(told))
+        lines.append(_DROP_LABELS)
+    yield unknown("unlisted", " ".join(lines))
 
 
 def _offered(policy: Terms, published: Published, loose: Qid, examined: Examined) -> str:
@@ -346,10 +346,10 @@ def _meant(policy: Terms, published: Published, loose: Qid) -> str:
 
 def of_rows(policy: Terms, measured: Mapping[Qid, Evidence]) -> Iterator[Finding]:
     """Judge the rows that no measure has seen, quasi-identifier by quasi-identifier."""
-    for qid, found in measured.items():
-        if isinstance(found.groups, list):
-            yield from _dropped(policy, qid, found)
-            yield from _without_value(policy, qid, found)
+    for qid, result in measured.items():
+        if isinstance(result.groups, list):
+            yield from _dropped(policy, qid, result)
+            yield from _without_value(policy, qid, result)
     yield from _removed_for_others(policy, measured)
 
 
@@ -361,12 +361,12 @@ def _removed_for_others(policy: Terms, measured: Mapping[Qid, Evidence]) -> Iter
     if policy.missing != "drop" or not policy.dropped_are_removed:
         return
     every = {name for qid in measured for name in qid}
-    whole = next((found for qid, found in measured.items() if {*qid} == every), None)
+    whole = next((result for qid, result in measured.items() if {*qid} == every), None)
     n_removed = None if whole is None else whole.n_dropped
-    if n_removed is None and not any(found.n_dropped for found in measured.values()):
+    if n_removed is None and not any(result.n_dropped for result in measured.values()):
         return
-    for qid, found in measured.items():
-        if isinstance(found.groups, list) and found.n_dropped != n_removed:
+    for qid, result in measured.items():
+        if isinstance(result.groups, list) and result.n_dropped != n_removed:
             yield unknown(
                 "max_dropped_fraction",
                 f"classes of {joined(qid)} were counted with rows that are left out for a missing "
@@ -375,56 +375,56 @@ def _removed_for_others(policy: Terms, measured: Mapping[Qid, Evidence]) -> Iter
             )
 
 
-def _dropped(policy: Terms, qid: Qid, found: Evidence) -> Iterator[Finding]:
+def _dropped(policy: Terms, qid: Qid, evidence: Evidence) -> Iterator[Finding]:
     """Judge the rows that were left out for a missing quasi-identifier."""
     limit = policy.max_dropped_fraction
     if limit is None or policy.missing != "drop":
         return
-    n_dropped, n_rows = found.n_dropped, found.n_rows
+    n_dropped, n_rows = evidence.n_dropped, evidence.n_rows
     share = n_dropped / max(n_dropped + n_rows, 1)
-    told = (
+    text = (
         f"{count_of(n_dropped, 'row')} ({percent(share, limit)}) left out for a missing value of "
         f"{joined(qid)}; at most {as_given(limit)} may be."
     )
     status = PASS if within(share, limit, at_least=False) else FAIL
     if n_dropped and status == PASS and not policy.dropped_are_removed:
         status = COULD_NOT_ASSESS
-        told += (
+        text += (
             " They would be published unmeasured: remove them and say so with "
             "dropped_are_removed: true, or count them with missing: value."
         )
-    yield _of_share("max_dropped_fraction", status, told, share, limit, qid=qid)
+    yield _of_share("max_dropped_fraction", status, text, share, limit, qid=qid)
 
 
-def _without_value(policy: Terms, qid: Qid, found: Evidence) -> Iterator[Finding]:
+def _without_value(policy: Terms, qid: Qid, evidence: Evidence) -> Iterator[Finding]:
     """Judge the rows that no budget on a sensitive column has seen."""
-    limit, n_rows = policy.max_dropped_fraction, found.n_rows
-    for column, n_scored in found.n_scored.items():
+    limit, n_rows = policy.max_dropped_fraction, evidence.n_rows
+    for column, n_scored in evidence.n_scored.items():
         if n_rows <= n_scored:
             continue
         share = (n_rows - n_scored) / n_rows
-        of = visible(column)
-        why = of if policy.by is None else f"{of} or {visible(policy.by)}"
-        told = (
+        source = visible(column)
+        why = source if policy.by is None else f"{source} or {visible(policy.by)}"
+        text = (
             f"{count_of(n_rows - n_scored, 'row')} ({percent(share, limit)}) left out of the "
-            f"measures of {of} for a missing value of {why} (missing_sensitive: drop)"
+            f"measures of {source} for a missing value of {why} (missing_sensitive: drop)"
         )
         about: dict[str, Any] = {"qid": qid, "sensitive": column}
         if limit is None:
-            told += "; say with max_dropped_fraction how many may be"
-            yield unknown("missing_sensitive", told, **about)
+            text += "; say with max_dropped_fraction how many may be"
+            yield unknown("missing_sensitive", text, **about)
             continue
         status = PASS if within(share, limit, at_least=False) else FAIL
-        told += f"; at most {as_given(limit)} may be."
-        yield _of_share("missing_sensitive", status, told, share, limit, **about)
+        text += f"; at most {as_given(limit)} may be."
+        yield _of_share("missing_sensitive", status, text, share, limit, **about)
 
 
 def _of_share(
-    budget: str, status: str, told: str, share: float, limit: float, **about: Any
+    budget: str, status: str, text: str, share: float, limit: float, **about: Any
 ) -> Finding:
     """Make a finding about a share of the rows that must not exceed a limit."""
     margin = limit - share
-    return Finding(budget, status, "fail", told, value=share, limit=limit, margin=margin, **about)
+    return Finding(budget, status, "fail", text, value=share, limit=limit, margin=margin, **about)
 
 
 def once(findings: Iterable[Finding]) -> tuple[Finding, ...]:

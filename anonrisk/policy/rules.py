@@ -100,19 +100,19 @@ class Rule:
         return {**columns, **subsets, "budgets": budgets.written(self.budgets)}
 
 
-def read_roles(given: Any) -> PolicyRoles:
+def read_roles(argument: Any) -> PolicyRoles:
     """Read the roles of the columns; none has two of them."""
-    if given is None:
+    if argument is None:
         return PolicyRoles()
-    stated = fields.mapping(given, "roles", (*LISTS, *SINGLE))
-    found: dict[str, Any] = {}
+    stated = fields.mapping(argument, "roles", (*LISTS, *SINGLE))
+    results: dict[str, Any] = {}
     for role, value in stated.items():
         # An empty role is what a template has before somebody fills it in.
         if value is None or (isinstance(value, (list, tuple)) and not value and role != "quasi"):
             continue
         read = fields.names if role in LISTS else fields.name
-        found[role] = read(value, f"roles.{role}")
-    roles = PolicyRoles(**found)
+        results[role] = read(value, f"roles.{role}")
+    roles = PolicyRoles(**results)
     seen: dict[Any, str] = {}
     for role in (*LISTS, *SINGLE):
         value = getattr(roles, role)
@@ -128,20 +128,20 @@ def read_roles(given: Any) -> PolicyRoles:
     return roles
 
 
-def read_rules(given: dict[str, Any], roles: PolicyRoles) -> tuple[Rule, ...]:
+def read_rules(value: dict[str, Any], roles: PolicyRoles) -> tuple[Rule, ...]:
     """Read the budgets of all quasi-identifiers together, and those of each entry of qids."""
     rules = []
-    if given.get("budgets") is not None:
-        rules.append(Rule(None, None, budgets.read(given["budgets"], "budgets")))
-    entries = given.get("qids")
+    if value.get("budgets") is not None:
+        rules.append(Rule(None, None, budgets.read(value["budgets"], "budgets")))
+    entries = value.get("qids")
     for i, entry in enumerate([] if entries is None else fields.listed(entries, "qids")):
         rules.append(_rule(entry, f"qids[{i}]", roles))
     if not rules:
-        _check_without_budgets(given, roles)
+        _check_without_budgets(value, roles)
     return tuple(rules)
 
 
-def _check_without_budgets(given: dict[str, Any], roles: PolicyRoles) -> None:
+def _check_without_budgets(value: dict[str, Any], roles: PolicyRoles) -> None:
     """Reject a policy without a budget, unless there is no quasi-identifier to measure.
 
     Direct identifiers, and columns that nobody has named, need no number to fail.
@@ -152,15 +152,15 @@ def _check_without_budgets(given: dict[str, Any], roles: PolicyRoles) -> None:
             f"quasi-identifier {roles.whole[0]!r} has no budget, as the policy holds no budget; "
             f"{there}"
         )
-    refuses = given.get("unlisted", "refuse") == "refuse"
-    if not (roles.direct or (refuses and roles.classified)) or given.get("unlisted") == "quasi":
+    refuses = value.get("unlisted", "refuse") == "refuse"
+    if not (roles.direct or (refuses and roles.classified)) or value.get("unlisted") == "quasi":
         raise PolicyError(f"the policy holds no budget; {there}")
-    if given.get("by") is not None:
+    if value.get("by") is not None:
         raise PolicyError(f"by: groups are measured by budgets, and the policy holds none; {there}")
 
 
-def _rule(given: Any, where: str, roles: PolicyRoles) -> Rule:
-    entry = fields.mapping(given, where, ("columns", "every_subset_of", "budgets"))
+def _rule(value: Any, where: str, roles: PolicyRoles) -> Rule:
+    entry = fields.mapping(value, where, ("columns", "every_subset_of", "budgets"))
     if entry.get("budgets") is None:
         raise PolicyError(f"{where} has no budget: add budgets, as in budgets: {{k: 5}}")
     columns = fields.names(entry["columns"], f"{where}.columns") if "columns" in entry else None

@@ -21,13 +21,13 @@ _SHOWN, _LONGEST = 5, 60
 
 def of_storage(examine: Callable[[], Stored]) -> tuple[Finding, ...]:
     """Judge what is stored; where nobody can tell what that is, nothing passes."""
-    found = attempt(examine)
-    if isinstance(found, Problem):
-        return (unknown("storage", found.message),)
-    severity = "fail" if found.in_file else "warn"
+    result = attempt(examine)
+    if isinstance(result, Problem):
+        return (unknown("storage", result.message),)
+    severity = "fail" if result.in_file else "warn"
     return tuple(
         Finding("storage", FAIL, severity, sentence, value=n, limit=0, margin=-n)
-        for n, sentence in ((_of_values(found)), (_of_metadata(found)))
+        for n, sentence in ((_of_values(result)), (_of_metadata(result)))
         if n
     )
 
@@ -38,28 +38,31 @@ def with_files(verdict: Verdict, storage: Iterable[Finding]) -> Verdict:
     return replace(verdict, storage=(*storage, *doubts))
 
 
-def _of_values(found: Stored) -> tuple[int, str]:
-    n = sum(found.unused.values())
-    told = _listed(f"{count:,} in {_short(name)}" for name, count in found.unused.items())
-    if found.in_file:
-        held = f"The files hold {count_of(n, 'value')} that no row has ({told})"
-        return n, f"{held}, as people who were removed leave them. Write them anew: {found.remedy}."
-    listed = f"The columns list {count_of(n, 'value')} that no row has ({told})"
-    return n, f"{listed}, which a file of the table may hold. Remove them: {found.remedy}"
+def _of_values(stored: Stored) -> tuple[int, str]:
+    n = sum(stored.unused.values())
+    summary = _listed(f"{count:,} in {_short(name)}" for name, count in stored.unused.items())
+    if stored.in_file:
+        held = f"The files hold {count_of(n, 'value')} that no row has ({summary})"
+        return (
+            n,
+            f"{held}, as people who were removed leave them. Write them anew: {stored.remedy}.",
+        )
+    listed = f"The columns list {count_of(n, 'value')} that no row has ({summary})"
+    return n, f"{listed}, which a file of the table may hold. Remove them: {stored.remedy}"
 
 
-def _of_metadata(found: Stored) -> tuple[int, str]:
-    n = len(found.metadata)
-    told = _listed(map(_short, found.metadata))
+def _of_metadata(stored: Stored) -> tuple[int, str]:
+    n = len(stored.metadata)
+    summary = _listed(map(_short, stored.metadata))
     keys = count_of(n, "entry", "entries")
     return n, (
-        f"The files carry {keys} of metadata that are not known to be harmless ({told}). Write "
-        f"them anew: {found.remedy}."
+        f"The files carry {keys} of metadata that are not known to be harmless ({summary}). Write "
+        f"them anew: {stored.remedy}."
     )
 
 
-def _listed(told: Iterable[str]) -> str:
-    every = list(told)
+def _listed(summary: Iterable[str]) -> str:
+    every = list(summary)
     more = [f"{len(every) - _SHOWN:,} more"] if len(every) > _SHOWN else []
     return ", ".join([*every[:_SHOWN], *more])
 

@@ -243,48 +243,48 @@ KEYS = ("version", *_NAMES[:_ROLES], "roles", *_NAMES[_ROLES:], "budgets", "qids
 
 def nested(keywords: dict[str, Any]) -> dict[str, Any]:
     """Put keywords of roles and budgets where a document has them."""
-    found = {key: value for key, value in keywords.items() if key in KEYS}
+    results = {key: value for key, value in keywords.items() if key in KEYS}
     for part, keys in _PARTS.items():
         loose = {key: keywords[key] for key in keys if key in keywords}
         if loose:
-            given = found.get(part, {})
-            twice = [key for key in loose if isinstance(given, dict) and key in given]
+            argument = results.get(part, {})
+            twice = [key for key in loose if isinstance(argument, dict) and key in argument]
             if twice:
                 raise PolicyError(f"{twice[0]} is given twice, by itself and in {part}")
-            found[part] = {**given, **loose} if isinstance(given, dict) else given
+            results[part] = {**argument, **loose} if isinstance(argument, dict) else argument
     if "strict" in keywords:
         raise PolicyError(STRICT)
     known = (*KEYS, *PART_OF)
     for key in keywords:
         if key not in known:
             raise PolicyError(f"a policy has no key {key!r}{fields.meant(key, known, ALSO_CALLED)}")
-    found.setdefault("version", VERSION)
-    return found
+    results.setdefault("version", VERSION)
+    return results
 
 
-def read_terms(given: dict[str, Any]) -> dict[str, Any]:
+def read_terms(value: dict[str, Any]) -> dict[str, Any]:
     """Check a whole document before any data is read."""
-    _check_version(given["version"])
-    roles = read_roles(given.get("roles"))
-    settings = {one.name: _read(one, given) for one in SETTINGS}
+    _check_version(value["version"])
+    roles = read_roles(value.get("roles"))
+    settings = {one.name: _read(one, value) for one in SETTINGS}
     _check_dropping(settings)
-    rules = read_rules(given, roles)
+    rules = read_rules(value, roles)
     _check_together(settings, roles, rules)
     return {"version": VERSION, "roles": roles, "rules": rules, **settings}
 
 
-def _read(one: Field[Any], given: dict[str, Any]) -> Any:
+def _read(one: Field[Any], argument: dict[str, Any]) -> Any:
     """Read a setting; one that may be left out may also be nothing."""
-    value = given.get(one.name)
-    if value is None and (one.name not in given or one.default in (None, ())):
+    value = argument.get(one.name)
+    if value is None and (one.name not in argument or one.default in (None, ())):
         return one.default
     return one.metadata["read"](value, one.name)
 
 
-def _check_version(given: Any) -> None:
-    if given is None:
+def _check_version(value: Any) -> None:
+    if value is None:
         raise PolicyError(f"the policy needs version: {VERSION}")
-    if isinstance(given, bool) or given != VERSION:
+    if isinstance(value, bool) or value != VERSION:
         raise PolicyError(f"version is {VERSION}, the only one that this library reads")
 
 

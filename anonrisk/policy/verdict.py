@@ -202,11 +202,11 @@ class Verdict:
         status = self.status if fail_on == "fail" else self.status_with_warnings
         if status != PASS:
             bad = self.failures if fail_on == "fail" else (*self.failures, *self.warnings)
-            told = " ".join(render.shown(f.sentence) for f in bad[:5])
+            text = " ".join(render.shown(f.sentence) for f in bad[:5])
             more = f" And {len(bad) - 5:,} more." if len(bad) > 5 else ""
-            why = told or "Nothing was checked."
-            of = f"table {self.table!r}" if self.table else "the table"
-            raise ReleaseBlocked(f"{of} does not pass ({status}): {why}{more}", self)
+            why = text or "Nothing was checked."
+            about = f"table {self.table!r}" if self.table else "the table"
+            raise ReleaseBlocked(f"{about} does not pass ({status}): {why}{more}", self)
 
     def explain(self, frame: Any = None) -> Explanation:
         """Measure which column, dropped, would lower the risk furthest.
@@ -285,7 +285,7 @@ class Verdict:
             raise ArgumentError("this verdict was written in another schema version")
         datetime.fromisoformat(stored["checked_at"])
         verdict = cls(
-            findings=tuple(Finding.from_dict(found) for found in stored["budgets"]),
+            findings=tuple(Finding.from_dict(result) for result in stored["budgets"]),
             policy_digest=stored["policy"]["digest"],
             policy_name=stored["policy"]["name"],
             fail_on=_fail_on(stored["fail_on"]),
@@ -296,7 +296,7 @@ class Verdict:
             n_records=_whole(stored["n_records"]),
             n_rows=_whole(stored["n_rows"]),
             n_dropped=_whole(stored["n_dropped"]),
-            storage=tuple(Finding.from_dict(found) for found in stored["storage"]),
+            storage=tuple(Finding.from_dict(result) for result in stored["storage"]),
         )
         if stored["status"] != verdict.status:
             raise ArgumentError("the status of this verdict is not that of its budgets")
@@ -346,22 +346,22 @@ class Verdict:
 
         That is what did not pass, and doubts that somebody has answered.
         """
-        told = [
+        lines = [
             f"- {render.shown(finding.sentence)}"
             for finding in self._first()
             if not finding.passed or "reason" in (finding.parameters or {})
         ]
-        told += [f"- {line}" for line in self._beside()]
+        lines += [f"- {line}" for line in self._beside()]
         rest = [f"({self._more()})"] if self._more() else []
-        of, header, rows = self._table()
+        source, header, rows = self._table()
         table = render.text_table(header, rows)
-        return render.fitted(self._title(), *of, table, *rest, *told)
+        return render.fitted(self._title(), *source, table, *rest, *lines)
 
     def _repr_html_(self) -> str:
-        of, header, rows = self._table()
-        rows = [[*row, one.sentence] for row, one in zip(rows, self._first(), strict=True)]
+        source, header, rows = self._table()
+        rows = [[*row, item.sentence] for row, item in zip(rows, self._first(), strict=True)]
         rest = filter(None, (self._more(), *self._beside()))
-        return render.html_table((self._title(), *rest, *of), (*header, "in words"), rows)
+        return render.html_table((self._title(), *rest, *source), (*header, "in words"), rows)
 
     def _beside(self) -> list[str]:
         """What is said beside the findings: what the verdict covers, and how files were read."""
@@ -369,12 +369,12 @@ class Verdict:
 
     def _table(self) -> tuple[list[str], tuple[str, ...], list[list[str]]]:
         first = self._first()
-        return named_once(first, _HEADER, lambda said: [_row(one, said) for one in first])
+        return named_once(first, _HEADER, lambda said: [_row(item, said) for item in first])
 
     def _title(self) -> str:
-        of = "" if self.policy_name is None else f" ({render.shown(self.policy_name)})"
+        source = "" if self.policy_name is None else f" ({render.shown(self.policy_name)})"
         about = "" if self.table is None else f" for {render.shown(self.table)}"
-        return f"{self.word}{about}{of}: {tally(self.all_findings)}"
+        return f"{self.word}{about}{source}: {tally(self.all_findings)}"
 
     def _first(self) -> list[Finding]:
         """The findings to show: those that did not pass first, the order kept otherwise."""
@@ -424,17 +424,17 @@ def overall(findings: Iterable[Finding]) -> str:
 
     That it is a draft comes before all: what fails by roles that are guesses is no verdict.
     """
-    told = list(findings)
-    statuses = {finding.status for finding in told}
-    if FAIL in statuses and not any(finding.budget == "reviewed" for finding in told):
+    lines = list(findings)
+    statuses = {finding.status for finding in lines}
+    if FAIL in statuses and not any(finding.budget == "reviewed" for finding in lines):
         return FAIL
     return PASS if statuses <= {PASS} else COULD_NOT_ASSESS
 
 
-def _fail_on(given: Any) -> str:
-    if given not in ("fail", "warn"):
+def _fail_on(value: Any) -> str:
+    if value not in ("fail", "warn"):
         raise ArgumentError("fail_on is 'fail' or 'warn'")
-    return str(given)
+    return str(value)
 
 
 def _whole(stored: Any) -> int | None:

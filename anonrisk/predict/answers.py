@@ -139,11 +139,11 @@ class JointTable:
             raise ArgumentError(f"the joint table knows no such answer to {answer.question!r}")
 
 
-def read_answers(given: Any) -> tuple[Answer, ...]:
+def read_answers(value: Any) -> tuple[Answer, ...]:
     """Read answers: each an `Answer`, a pair of question and share, or its fields as a mapping."""
-    if isinstance(given, (str, Mapping, Answer)) or not hasattr(given, "__iter__"):
+    if isinstance(value, (str, Mapping, Answer)) or not hasattr(value, "__iter__"):
         raise ArgumentError("answers must be a list: of Answer, or of pairs (question, share)")
-    answers = tuple(map(_answer, given))
+    answers = tuple(map(_answer, value))
     if not answers:
         raise ArgumentError("no answers given: the list is empty")
     twice = [name for name, n in Counter(a.question for a in answers).items() if n > 1]
@@ -152,14 +152,14 @@ def read_answers(given: Any) -> tuple[Answer, ...]:
     return answers
 
 
-def read_joint(given: Any, count: str) -> tuple[JointTable, ...]:
+def read_joint(value: Any, count: str) -> tuple[JointTable, ...]:
     """Read joint tables: a mapping from questions to counts, or a table with a column of counts."""
-    if given is None:
+    if value is None:
         return ()
-    if hasattr(given, "columns"):
-        tables: tuple[JointTable, ...] = (_from_table(given, count),)
-    elif isinstance(given, Mapping):
-        tables = tuple(_from_mapping(questions, counts) for questions, counts in given.items())
+    if hasattr(value, "columns"):
+        tables: tuple[JointTable, ...] = (_from_table(value, count),)
+    elif isinstance(value, Mapping):
+        tables = tuple(_from_mapping(questions, counts) for questions, counts in value.items())
     else:
         raise ArgumentError(
             "joint must be a table with a column of counts, or a mapping "
@@ -172,17 +172,17 @@ def read_joint(given: Any, count: str) -> tuple[JointTable, ...]:
     return tables
 
 
-def _answer(given: Any) -> Answer:
-    if isinstance(given, Answer):
-        return given
-    if isinstance(given, Mapping):
+def _answer(value: Any) -> Answer:
+    if isinstance(value, Answer):
+        return value
+    if isinstance(value, Mapping):
         fields = tuple(Answer.__dataclass_fields__)
-        for name in given:
+        for name in value:
             if name not in fields:
                 raise ArgumentError(f"an answer has no field {name!r}{nearest(name, fields)}")
-        return Answer(**{"question": None, **given})
-    if isinstance(given, (tuple, list)) and len(given) == 2:
-        return Answer(given[0], given[1])
+        return Answer(**{"question": None, **value})
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        return Answer(value[0], value[1])
     raise ArgumentError("an answer must be an Answer or a pair (question, share)")
 
 
@@ -206,7 +206,7 @@ def _from_table(table: Any, count: str) -> JointTable:
     return JointTable(questions, dict(counts))
 
 
-def _share(given: Any, question: str) -> float:
-    if isinstance(given, bool) or not isinstance(given, Real) or not 0 < float(given) <= 1:
+def _share(value: Any, question: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= 1:
         raise ArgumentError(f"the share for {question!r} must be above 0 and at most 1")
-    return float(given)
+    return float(value)

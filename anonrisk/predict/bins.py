@@ -102,9 +102,9 @@ def rectangle_probabilities(
     return np.asarray(p / p.sum())
 
 
-def _two(given: Any, what: str) -> tuple[float, float]:
+def _two(value: Any, what: str) -> tuple[float, float]:
     try:
-        first, second = given
+        first, second = value
     except (TypeError, ValueError):
         raise ArgumentError(f"give the {what} of each of the two columns") from None
     return positive(first, what), positive(second, what)
@@ -141,9 +141,9 @@ def power_law(n: int, c: float) -> dict[str, Any]:
     total = mass.sum()
     least, largest = high**-c / total, low**-c / total
     middle = np.clip(mass / number / total, least, largest)
-    found = {"p": middle, "values": number, "low": least, "high": largest}
+    results = {"p": middle, "values": number, "low": least, "high": largest}
     # The least likely first, as everywhere.
-    return {name: each[::-1] for name, each in found.items()}
+    return {name: each[::-1] for name, each in results.items()}
 
 
 def _power_sum(low: Floats, high: Floats, c: float) -> Floats:

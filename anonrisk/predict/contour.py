@@ -144,17 +144,17 @@ class EmptyOrAtLeast:
         E[(X − E X) f(X)] = Var X · E[f(X' + 1) − f(X')] with X' one trial fewer, or a Poisson
         number itself.
         """
-        found = [np.exp(log_tail(x, self.K) - allowed)]
+        results = [np.exp(log_tail(x, self.K) - allowed)]
         if upto == 0:
-            return found
-        lower = found if x.fewer is x else self._moments(x.fewer, upto - 1, about, allowed)
+            return results
+        lower = results if x.fewer is x else self._moments(x.fewer, upto - 1, about, allowed)
         edge = np.exp(x.fewer.log_at(self.K - 1) - allowed)
         for j in range(upto):
             step = edge * (self.K - about) ** j
             for i in range(j):
                 step = step + comb(j, i) * lower[i]
-            found.append(x.variance * step + (x.mean - about) * found[j])
-        return found
+            results.append(x.variance * step + (x.mean - about) * results[j])
+        return results
 
     def steps(self, x: Numbers) -> int:
         """Return how many terms the next function adds for each of its numbers."""
@@ -220,14 +220,14 @@ def log_probability(numbers: Numbers, k: int, allowed: Allowed) -> tuple[float, 
     room = min(MAX_TERMS, 10 * MAX_TERMS // allowed.steps(x)) // len(x.w)
     if points > room:
         return _second_order(x, k, allowed, outside)
-    found = _coefficient(x, k, allowed, points)
+    coefficient = _coefficient(x, k, allowed, points)
     least = LUMPY if _products(x, k) <= FEW_PRODUCTS else TOO_LUMPY
-    while found * max(sd, 1.0) > least and points <= room:
+    while coefficient * max(sd, 1.0) > least and points <= room:
         points *= 2
         better = _coefficient(x, k, allowed, points)
-        if abs(better - found) <= max(1e-12 * better, 1e-15):
+        if abs(better - coefficient) <= max(1e-12 * better, 1e-15):
             return outside + log(better), "exact"
-        found = better
+        coefficient = better
     return _convolved(x, k, allowed, outside)
 
 
@@ -241,8 +241,8 @@ def _convolved(x: Numbers, k: int, allowed: Allowed, outside: float) -> tuple[fl
         return _at_most(k, allowed, outside)
     total, scale = np.ones(1), 0.0
     for row, w in enumerate(x.w):
-        one, left = x.part(slice(row, row + 1)), int(w)
-        logs = allowed.logs(one, k) - one.log_at(0)
+        item, left = x.part(slice(row, row + 1)), int(w)
+        logs = allowed.logs(item, k) - item.log_at(0)
         scale += left * float(logs.max())
         power = np.exp(logs - logs.max())
         while left:

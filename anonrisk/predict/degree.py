@@ -106,12 +106,12 @@ def degree(probabilities: ArrayLike) -> DegreeOfAnonymity:
     2.585 bits are unknown, as among 6 who are equally likely
     The best guess is right with a probability of 50.0%: by that the degree is 0.301
     """
-    given = as_probabilities(probabilities)
-    if not len(given):
+    value = as_probabilities(probabilities)
+    if not len(value):
         raise ArgumentError("probabilities must name at least one person")
-    check_sum(float(given.sum()))
-    p = given[given > 0]
-    n_people, most = len(given), min(float(p.max()), 1.0)
+    check_sum(float(value.sum()))
+    p = value[value > 0]
+    n_people, most = len(value), min(float(p.max()), 1.0)
     # Zero first: of 0.0 and -0.0 `max` gives the first.
     bits = max(0.0, -float(np.dot(p, np.log2(p))))
     to_know = math.log2(n_people)

@@ -114,9 +114,9 @@ class Distribution(Document, render.PrintedLines):
         >>> Distribution.from_probabilities([0.5, 0.25, 0.25, 0]).n_values
         3
         """
-        given = as_probabilities(p)
-        check_sum(float(given.sum()))
-        return cls._put_together(given[given > 0])
+        probabilities = as_probabilities(p)
+        check_sum(float(probabilities.sum()))
+        return cls._put_together(probabilities[probabilities > 0])
 
     @classmethod
     def from_counts(cls, counts: ArrayLike) -> Self:
@@ -127,15 +127,15 @@ class Distribution(Document, render.PrintedLines):
         >>> Distribution.from_counts([10, 10, 30]).kl
         0.148341...
         """
-        given = as_array(counts, "counts")
-        if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any():
+        value = as_array(counts, "counts")
+        if value.ndim != 1 or value.dtype.kind not in "iu" or (value < 0).any():
             raise ArgumentError("counts must be a list of whole numbers, none below 0")
-        if not len(given) or not given.any():
+        if not len(value) or not value.any():
             raise ArgumentError("there must be at least one record to count")
-        if float(given.sum(dtype=float)) >= MAX_VALUES:
+        if float(value.sum(dtype=float)) >= MAX_VALUES:
             raise ArgumentError("no table has that many records")
-        n_records = int(given.sum(dtype=np.int64))
-        sizes, number = histogram(given)
+        n_records = int(value.sum(dtype=np.int64))
+        sizes, number = histogram(value)
         return cls(sizes / n_records, number, n_records=n_records)
 
     @classmethod

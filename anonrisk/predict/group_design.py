@@ -107,14 +107,14 @@ def best_group_size(
     """
     one_of(method, "method", ("auto", "exact", "kl"))
     cost = not_negative(cost_per_group, "cost_per_group")
-    given = _known(known)
-    if isinstance(given, KnownByKl):
+    value = _known(known)
+    if isinstance(value, KnownByKl):
         if method == "exact":
             raise ArgumentError("the exact form needs the distribution itself, not n_values and kl")
-        return _by_kl(given, cost)
+        return _by_kl(value, cost)
     if method == "kl":
-        return _by_kl(KnownByKl(given.n_values, given.kl), cost)
-    return _exactly(given, cost)
+        return _by_kl(KnownByKl(value.n_values, value.kl), cost)
+    return _exactly(value, cost)
 
 
 def _exactly(known: Distribution, cost: float) -> GroupDesign:
@@ -158,13 +158,13 @@ def _too_expensive(cost: float, n_values: int) -> ArgumentError:
     )
 
 
-def _known(given: Any) -> Distribution | KnownByKl:
-    if isinstance(given, (Distribution, KnownByKl)):
-        return given
-    if isinstance(given, (tuple, list)) and len(given) == 2:
-        return KnownByKl(*given)
+def _known(value: Any) -> Distribution | KnownByKl:
+    if isinstance(value, (Distribution, KnownByKl)):
+        return value
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        return KnownByKl(*value)
     raise ArgumentError(
-        f"give a Distribution, or n_values and kl as a pair, not a {type(given).__name__}"
+        f"give a Distribution, or n_values and kl as a pair, not a {type(value).__name__}"
     )
 
 

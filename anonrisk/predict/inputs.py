@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 SUM_TOLERANCE = 1e-9
 
 
-def n_values_of(given: Any, most: float) -> int:
+def n_values_of(value: Any, most: float) -> int:
     """Read a number of values, at least one."""
-    n = whole_number(given, "n_values", at_least=1)
+    n = whole_number(value, "n_values", at_least=1)
     if n > most:
         raise ArgumentError(f"n_values must be at most {most:,.0f}")
     return n
 
 
-def share_of(given: Any) -> float:
+def share_of(value: Any) -> float:
     """Read a share of people: 5 is a percentage or a mistake, and would allow everything.
 
     Examples
@@ -34,18 +34,18 @@ def share_of(given: Any) -> float:
     >>> share_of(0.05)
     0.05
     """
-    share = not_negative(given, "share")
+    share = not_negative(value, "share")
     if share > 1:
         raise ArgumentError("share is a part of all people, from 0 to 1; 5% is 0.05")
     return share
 
 
-def as_array(given: ArrayLike, what: str) -> NDArray[Any]:
+def as_array(value: ArrayLike, what: str) -> NDArray[Any]:
     """Read a list of numbers, of one length and none of them masked."""
-    if np.ma.is_masked(given):
+    if np.ma.is_masked(value):
         raise ArgumentError(f"{what} must not be masked")
     try:
-        return np.array(given)
+        return np.array(value)
     except (TypeError, ValueError):
         raise ArgumentError(f"{what} must be a list of numbers") from None
 

@@ -163,18 +163,18 @@ def expected_singletons(known: KnownByKl, k: int) -> Estimate:
     nothing is said were off by .08% in the middle and 6.6% at worst, the 344 with a warning by
     1.7% and 18%.
     """
-    found = expected_classes(known, k, 1)
-    _judge(found.error, (WARNED, REFUSED), known, k, "the expected number of singletons")
-    return found
+    result = expected_classes(known, k, 1)
+    _judge(result.error, (WARNED, REFUSED), known, k, "the expected number of singletons")
+    return result
 
 
 def judged_classes(known: KnownByKl, k: int, j: int) -> Estimate:
     """Expected number of classes of `j`; judged by how far the share of people may be off."""
-    found = expected_classes(known, k, j)
-    error = max(found.high - found.value, found.value - found.low) * j / k
+    result = expected_classes(known, k, j)
+    error = max(result.high - result.value, result.value - result.low) * j / k
     limits = (WARNED_SHARE, REFUSED_SHARE)
     _judge(error, limits, known, k, f"the share of people in classes of {j}")
-    return found
+    return result
 
 
 def _judge(error: float, limits: tuple[float, float], known: KnownByKl, k: int, what: str) -> None:
@@ -246,8 +246,8 @@ def uniqueness_ends(known: KnownByKl, k: int) -> tuple[float, float, float]:
 
     steps = np.linspace(0, 4, 17)
     near = steps[int(np.argmin([least(step) for step in steps]))]
-    found = minimize_scalar(least, bounds=(max(0.0, near - 0.25), near + 0.25), method="bounded")
-    low = uniform + min(float(found.fun), least(near))
+    result = minimize_scalar(least, bounds=(max(0.0, near - 0.25), near + 0.25), method="bounded")
+    low = uniform + min(float(result.fun), least(near))
     # Nobody makes a pair with himself: k(k − 1) people, where the product has k².
     high = uniform + n * kl * per_nat(even)[1] + k * kl / n
     return low, min(max(value, low), high), min(high, 0.0)

@@ -90,7 +90,7 @@ def exact(numbers: Numbers, k: int, mean: float, sd: float) -> Law:
     half = roots // 2 + 1
     powers = np.exp(2j * pi * np.arange(half) / roots)
     single = np.exp(x.log_at(1))
-    found = np.zeros(half, dtype=complex)
+    result = np.zeros(half, dtype=complex)
     step = max(1, _CHUNK // (len(x.w) * half))
     for start in range(0, points, step):
         place = np.arange(start, min(start + step, points))
@@ -101,9 +101,9 @@ def exact(numbers: Numbers, k: int, mean: float, sd: float) -> Law:
         size, angle = log1p(part)
         back = 2 * pi * ((k * place) % points) / points
         size, angle = np.tensordot(x.w, size, 1), np.tensordot(x.w, angle, 1) - back[:, None]
-        found += (np.exp(size) * np.exp(1j * angle)).sum(axis=0)
-    found *= exp(-x.log_sum(k)) / points
-    shifted = found * np.exp(-2j * pi * np.arange(half) * first / roots)
+        result += (np.exp(size) * np.exp(1j * angle)).sum(axis=0)
+    result *= exp(-x.log_sum(k)) / points
+    shifted = result * np.exp(-2j * pi * np.arange(half) * first / roots)
     chance = np.fft.irfft(shifted.conj(), roots)
     return Law(first, np.maximum(chance, 0.0), "exact")
 
@@ -167,27 +167,27 @@ def normal(k: int, mean: float, variance: float) -> Law:
     return Law(first, np.diff(below), "Normal")
 
 
-def estimated_singletons(k: int, t: float, found: ClassEstimate) -> Law:
+def estimated_singletons(k: int, t: float, class_estimate: ClassEstimate) -> Law:
     """Law of the singletons of another group, `t` times as large as the table (P13).
 
     Where most are singletons, the others are the small number, and they come in pairs.
     """
-    if found.mean <= k / 2 or found.variance > MUCH:
-        return estimated_classes(found, k)
-    pairs = ClassEstimate((k - found.mean) / 2, found.variance / 4, t * t)
+    if class_estimate.mean <= k / 2 or class_estimate.variance > MUCH:
+        return estimated_classes(class_estimate, k)
+    pairs = ClassEstimate((k - class_estimate.mean) / 2, class_estimate.variance / 4, t * t)
     return _left_by(k, estimated_classes(pairs, k // 2))
 
 
-def estimated_classes(found: ClassEstimate, most: int) -> Law:
+def estimated_classes(class_estimate: ClassEstimate, most: int) -> Law:
     """Law of a number of classes that was estimated, at most `most`.
 
     Negative binomial, Poisson or binomial, whichever has the mean and the variance, as if half a
     class more had been seen: a table without any of them does not show that there are none.
     A variance beyond that of a count is noise on both sides of the mean: the law is moved down.
     """
-    spread = 1 + found.weight
-    mean = found.mean + found.weight / 2
-    variance = found.variance + found.weight / 2 * spread
+    spread = 1 + class_estimate.weight
+    mean = class_estimate.mean + class_estimate.weight / 2
+    variance = class_estimate.variance + class_estimate.weight / 2 * spread
     if variance > MUCH:
         near = normal(most, mean, variance)
         return Law(near.first, near.chance, _ESTIMATED)

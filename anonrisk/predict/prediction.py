@@ -458,9 +458,9 @@ class PredictedClasses(render.PrintedTable):
         """Return it as a pandas table: size, classes, share, and the 95% interval of the share."""
         import pandas as pd
 
-        told = {"size": self.sizes, "classes": self.classes, "share": self.share}
+        fields = {"size": self.sizes, "classes": self.classes, "share": self.share}
         ends = [(np.nan, np.nan) if i is None else tuple(i) for i in self._intervals]
-        return pd.DataFrame({**told, "low": [e[0] for e in ends], "high": [e[1] for e in ends]})
+        return pd.DataFrame({**fields, "low": [e[0] for e in ends], "high": [e[1] for e in ends]})
 
     def _lines(self) -> list[str]:
         return [f"Predicted classes of a group of {self.group_size:,}"]

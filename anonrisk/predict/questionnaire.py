@@ -252,14 +252,14 @@ def questionnaire(
     Assumed independent of each other: education, postal code. Where answers go together, ...
     """
     n = whole_number(population, "the population", at_least=1)
-    given = read_answers(answers)
+    value = read_answers(answers)
     tables = read_joint(joint, count)
-    blocks = _blocks(given, tables)
+    blocks = _blocks(value, tables)
     steps = []
     shares = dict.fromkeys(blocks, 1.0)
-    for place, answer in enumerate(given):
+    for place, answer in enumerate(value):
         block = next(name for name in blocks if answer.question in name)
-        so_far = {earlier.question: earlier for earlier in given[: place + 1]}
+        so_far = {earlier.question: earlier for earlier in value[: place + 1]}
         before, shares[block] = shares[block], _share_of(blocks[block], answer, so_far)
         missing = math.fsum(1 - share for share in shares.values())
         steps.append(
@@ -272,7 +272,7 @@ def questionnaire(
                 n * min(shares.values()),
             )
         )
-    bound = all(answer.largest for answer in given)
+    bound = all(answer.largest for answer in value)
     alone = _p_unique(n, list(shares.values()))
     return Questionnaire(n, tuple(steps), tuple(blocks), bound, alone)
 

@@ -114,11 +114,11 @@ def sampling_of(fraction: Any, population_size: Any, unsuppressed: Any) -> Sampl
     return Sampling(None if fraction is None else fraction_of(fraction), people, unsuppressed)
 
 
-def fraction_of(given: Any) -> float:
+def fraction_of(value: Any) -> float:
     """Read a sampling fraction."""
-    if isinstance(given, bool) or not isinstance(given, Real) or not 0 < float(given) <= 1:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= 1:
         raise ArgumentError("sampling_fraction is a share: above 0, at most 1")
-    return float(given)
+    return float(value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,9 +154,9 @@ class BoundedAttacker(Attacker):
         high = super().share_above(threshold)
         if self.shares is None:
             return Interval(0.0, high, self.level)
-        found = self.shares(not_negative(threshold, "the threshold"))
-        high = min(high, found.high)
-        return Interval(min(found.low, high), high, self.level)
+        shares = self.shares(not_negative(threshold, "the threshold"))
+        high = min(high, shares.high)
+        return Interval(min(shares.low, high), high, self.level)
 
     def share_above(self, threshold: float) -> float:
         """Largest share of the records whose risk can be strictly greater than a threshold."""
@@ -166,7 +166,7 @@ class BoundedAttacker(Attacker):
         """Return plain values that serialise as JSON."""
         names = ("highest_interval", "average_interval")
         ends = {name: getattr(self, name) for name in names}
-        return {**super().to_dict(), **{name: one and [*one] for name, one in ends.items()}}
+        return {**super().to_dict(), **{name: item and [*item] for name, item in ends.items()}}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -289,8 +289,8 @@ def least_in_population(sizes: Integers, fraction: float, population_size: int) 
         likely = betainc(j, middle - j + 1, fraction) > (1 - LEVEL) * middle / population_size
         high = np.where(likely, middle, high)
         low = np.where(likely, low, np.minimum(middle + 1, high))
-    found: Integers = high.astype(np.int64)
-    return found
+    result: Integers = high.astype(np.int64)
+    return result
 
 
 def _certain(
@@ -320,8 +320,12 @@ def _bounded(sizes: ClassCounts, f: float, N: int, programme: _Programme | None)
     shares = unique_match = None
     removed = ", whatever was removed since"
     if programme is not None:
-        found = programme.average
-        average, among, low = min(average, found.high), min(among, found.high), max(low, found.low)
+        result = programme.average
+        average, among, low = (
+            min(average, result.high),
+            min(among, result.high),
+            max(low, result.low),
+        )
         shares, unique_match = programme.share_above, programme.unique_match
         removed = " and nothing was removed since"
     assumes = f"95%, if {percent(f)} of {N:,} people were drawn with equal chances{removed}"
@@ -371,5 +375,5 @@ class _Programme:
         except ModelError:
             # What agrees only by the solver's tolerance may not do so for another question.
             return Interval(0.0, 1.0)
-        found = drawn(people, self.sample.f, self.programme.alpha) / self.sample.n
-        return Interval(min(found.low, 1.0), min(found.high, 1.0))
+        result = drawn(people, self.sample.f, self.programme.alpha) / self.sample.n
+        return Interval(min(result.low, 1.0), min(result.high, 1.0))

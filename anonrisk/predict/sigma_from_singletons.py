@@ -73,12 +73,15 @@ class SigmaEstimate(render.PrintedLines):
         low, high = self.interval
         end = "up" if isinf(high) else f"to {high:.3g}"
         sure = f"with {render.percent(self.interval.level or 0)} confidence"
-        found = "no finite one" if isinf(self.sigma) else f"{self.sigma:.3g}"
+        text = "no finite one" if isinf(self.sigma) else f"{self.sigma:.3g}"
         seen, groups = sum(self.singletons), len(self.singletons)
-        of = f"{self.group_size:,} people" + (f" in each of {groups:,} groups" * (groups > 1))
+        about = f"{self.group_size:,} people" + (f" in each of {groups:,} groups" * (groups > 1))
         return [
-            f"Standard deviation of the column: {found}; {low:.3g} {end} {sure}",
-            f"from {seen:,} alone of {of}, rounded to intervals of {self.width:g}; a Normal column",
+            f"Standard deviation of the column: {text}; {low:.3g} {end} {sure}",
+            (
+                f"from {seen:,} alone of {about}, rounded to intervals of {self.width:g}; "
+                "a Normal column"
+            ),
         ]
 
 
@@ -138,8 +141,8 @@ def sigma_from_singletons(
     return SigmaEstimate(delta * case.ratio(), ends, seen, k, delta)
 
 
-def _seen(given: Any, k: int) -> tuple[int, ...]:
-    several = given if isinstance(given, (list, tuple, np.ndarray)) else [given]
+def _seen(value: Any, k: int) -> tuple[int, ...]:
+    several = value if isinstance(value, (list, tuple, np.ndarray)) else [value]
     seen = tuple(whole_number(each, "singletons", at_least=0) for each in several)
     if not seen:
         raise ArgumentError("singletons is empty: give how many of each group were alone")
@@ -230,11 +233,11 @@ class _Seen:
 
     def _chances(self, source: FromDistribution) -> Floats:
         """Return the chances of 0, 1, 2, … singletons in all groups together."""
-        one = source.law().dense(self.k)
+        item = source.law().dense(self.k)
         if self.groups == 1:
-            return one
+            return item
         size = self.k * self.groups + 1
-        return np.asarray(np.fft.irfft(np.fft.rfft(one, 2 * size) ** self.groups, 2 * size)[:size])
+        return np.asarray(np.fft.irfft(np.fft.rfft(item, 2 * size) ** self.groups, 2 * size)[:size])
 
     def _sources(self, ratio: float) -> list[FromDistribution]:
         # From one width on it makes a difference of 1e-8 where the intervals begin.

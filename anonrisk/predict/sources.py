@@ -265,8 +265,8 @@ class FromKl(PredictionSource):
 
     def bracket(self) -> Interval:
         """Between which numbers the mean lies for every law of this divergence."""
-        found = kl.expected_classes(self.known, self.k, 1)
-        return Interval(found.low, found.high, level=1.0)
+        expected_classes = kl.expected_classes(self.known, self.k, 1)
+        return Interval(expected_classes.low, expected_classes.high, level=1.0)
 
     def variance(self) -> float:
         """Variance of their number."""
@@ -354,9 +354,9 @@ class AnotherGroup(PredictionSource):
         """Chance that nobody, or everybody, is a singleton, by the same law."""
         place = (self.k if allowed.K == 1 else 0) - self._law.first
         chance = self._law.chance
-        found = float(chance[place]) if 0 <= place < len(chance) else 0.0
-        rest = min(1.0, float(np.delete(chance, place).sum())) if found else 1.0
-        return Probability(log(found) if found else -inf, self._law.how, rest)
+        result = float(chance[place]) if 0 <= place < len(chance) else 0.0
+        rest = min(1.0, float(np.delete(chance, place).sum())) if result else 1.0
+        return Probability(log(result) if result else -inf, self._law.how, rest)
 
     def classes(self, j: int) -> float:
         """Expected number of classes of j people."""

@@ -303,8 +303,8 @@ class Trajectory(Document, render.PrintedTable):
                 render.count_of(self.n_items, "item"),
             )
         )
-        of = f"Traces of {render.named(self.user)} over {render.joined(self.item)}"
-        lines = [f"{of}: {size}; {known}, k = {self.k}"]
+        about = f"Traces of {render.named(self.user)} over {render.joined(self.item)}"
+        lines = [f"{about}: {size}; {known}, k = {self.k}"]
         if self.partial:
             lines.append(f"PARTIAL: {self._stopped()}")
         if self.fit is not None:

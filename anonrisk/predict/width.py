@@ -177,23 +177,23 @@ def _cutter(values: Any) -> _Cutter:
         cut = lambda width, offset: Distribution.from_density(values, width, offset=offset)  # noqa: E731
         return _Cutter(cut, spread / 10_000, 2 * spread, whole=False)
     p = Distribution.from_probabilities(values)
-    given = np.array(values, dtype=float)
+    value = np.array(values, dtype=float)
 
     def grouped(width: float, offset: float) -> Distribution:
-        cell = (np.arange(len(given)) + round(offset)) // round(width)
-        return Distribution.from_probabilities(np.bincount(cell, weights=given))
+        cell = (np.arange(len(value)) + round(offset)) // round(width)
+        return Distribution.from_probabilities(np.bincount(cell, weights=value))
 
-    return _Cutter(grouped, 1.0, 2.0 * max(len(given), p.n_values), whole=True)
+    return _Cutter(grouped, 1.0, 2.0 * max(len(value), p.n_values), whole=True)
 
 
 def _widths(widths: Sequence[float] | None, cutter: _Cutter) -> list[float]:
     if widths is not None:
         if not isinstance(widths, (list, tuple)):
             raise ArgumentError("widths must be a list of numbers")
-        given = sorted(positive(width, "width") for width in widths)
-        if not given or (cutter.whole and any(width != round(width) for width in given)):
+        values = sorted(positive(width, "width") for width in widths)
+        if not values or (cutter.whole and any(width != round(width) for width in values)):
             raise ArgumentError("widths must be a list of whole numbers for whole-numbered values")
-        return given
+        return values
     first = int(np.floor(np.log10(cutter.smallest)))
     last = int(np.ceil(np.log10(cutter.largest)))
     nameable = [digit * 10.0**power for power in range(first, last + 1) for digit in (1, 2, 5)]

@@ -530,8 +530,8 @@ def _exp(log: float) -> float:
     return math.inf if log > 709 else math.exp(log)
 
 
-def _length(given: Any) -> int:
-    s = whole_number(given, "length", at_least=1)
+def _length(value: Any) -> int:
+    s = whole_number(value, "length", at_least=1)
     if s > _MOST_RECORDS:
         raise ArgumentError(f"length is at most {_MOST_RECORDS} in this model")
     return s

@@ -115,16 +115,16 @@ def _check_moments(s2: float, s3: float, n_values: int, n: int) -> None:
         )
 
 
-def _count(given: Any, what: str) -> int:
-    whole = not isinstance(given, bool) and isinstance(given, Integral)
-    if not whole or not 1 <= given <= _LARGEST:
+def _count(value: Any, what: str) -> int:
+    whole = not isinstance(value, bool) and isinstance(value, Integral)
+    if not whole or not 1 <= value <= _LARGEST:
         raise InvalidPriorError(f"{what} must be a whole number from 1 to 10^15")
-    return int(given)
+    return int(value)
 
 
-def _number(given: Any, what: str, least: float, most: float) -> float:
-    number = not isinstance(given, bool) and isinstance(given, Real)
-    if not number or not least <= given <= most or math.isinf(given):
+def _number(value: Any, what: str, least: float, most: float) -> float:
+    number = not isinstance(value, bool) and isinstance(value, Real)
+    if not number or not least <= value <= most or math.isinf(value):
         upto = "up" if math.isinf(most) else f"to {most:g}"
         raise InvalidPriorError(f"{what} must be a number from {least:g} {upto}")
-    return float(given)
+    return float(value)

@@ -101,9 +101,9 @@ def _compare(first: Prior, second: Prior) -> Iterator[Disagreement]:
         measures.append(("n_values", lambda prior: prior.n_values, precision.of_domain))
     for what, value, about in measures:
         values = value(first), value(second)
-        one, other = about(first), about(second)
-        chance = precision.ERRORS * math.hypot(one.error, other.error)
-        allowed = one.rounding + other.rounding + chance
+        item, other = about(first), about(second)
+        chance = precision.ERRORS * math.hypot(item.error, other.error)
+        allowed = item.rounding + other.rounding + chance
         difference = abs(values[0] - values[1])
         if difference > allowed:
             yield Disagreement(first, second, what, values, difference, allowed)

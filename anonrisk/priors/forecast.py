@@ -82,11 +82,11 @@ def _least(objective: Floats, rows: Floats, limits: Floats) -> float:
     everybody = np.ones((1, len(objective)))
     # The second way is slower; it is for the rare case that rounding confuses the first.
     for method in ("highs", "highs-ipm"):
-        found = linprog(
+        result = linprog(
             objective, A_ub=rows, b_ub=limits, A_eq=everybody, b_eq=[1.0], method=method
         )
-        if found.status == 0 and found.fun is not None:
-            return float(found.fun)
+        if result.status == 0 and result.fun is not None:
+            return float(result.fun)
     raise InvalidPriorError("no distribution has these published numbers all together")
 
 
@@ -375,8 +375,8 @@ def forecast(prior: Prior, group_size: int, *, method: str = "auto") -> Forecast
     """
     one_of(method, "method", METHODS)
     k = whole_number(group_size, "group_size", at_least=1)
-    found = of_singletons(prior, k)
-    within, variance = found.mean, found.variance
+    result = of_singletons(prior, k)
+    within, variance = result.mean, result.variance
     if method != "auto":
         return Forecast(prior, k, method, _predicted(prior, k, method), within, variance)
     reasons = []

@@ -82,8 +82,8 @@ class Submissions(_Listing[Prior]):
         return list(Prior.__dataclass_fields__)
 
     def _lines(self) -> list[str]:
-        found = render.count_of(len(self.items), "submission")
-        return [f"{found}, numbers rounded to three digits"]
+        text = render.count_of(len(self.items), "submission")
+        return [f"{text}, numbers rounded to three digits"]
 
     def _header(self) -> tuple[str, ...]:
         return "no.", "qid", "population", "kl", "s2", "s3", "values", "records", "when", "by"
@@ -114,7 +114,7 @@ class Disagreements(_Listing[Disagreement]):
     """Where data holders differ about the same quasi-identifier of the same population."""
 
     def _plain(self) -> list[dict[str, Any]]:
-        return [found.to_dict() for found in self.items]
+        return [item.to_dict() for item in self.items]
 
     def _columns(self) -> list[str]:
         return ["qid", "population", "what", "by", "values", "difference", "allowed"]
@@ -130,13 +130,13 @@ class Disagreements(_Listing[Disagreement]):
     def _rows(self) -> list[list[str]]:
         return [
             [
-                render.joined(found.first.qid),
-                found.first.population,
-                found.what,
-                f"{found.values[0]:.3g} ({found.first.by})",
-                f"{found.values[1]:.3g} ({found.second.by})",
-                f"{found.difference:.3g}",
-                f"{found.allowed:.3g}",
+                render.joined(item.first.qid),
+                item.first.population,
+                item.what,
+                f"{item.values[0]:.3g} ({item.first.by})",
+                f"{item.values[1]:.3g} ({item.second.by})",
+                f"{item.difference:.3g}",
+                f"{item.allowed:.3g}",
             ]
-            for found in self.items
+            for item in self.items
         ]

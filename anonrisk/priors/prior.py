@@ -147,7 +147,7 @@ class Prior(Document):
         )
 
     @classmethod
-    def from_dict(cls, given: Any) -> Self:
+    def from_dict(cls, value: Any) -> Self:
         """Read what `to_dict` gave, or a mapping that somebody wrote.
 
         Examples
@@ -157,16 +157,16 @@ class Prior(Document):
         ...
         anonrisk.errors.InvalidPriorError: a prior needs population, kl, s2, s3, n_values, ...
         """
-        if not isinstance(given, Mapping):
-            raise InvalidPriorError(f"a prior is a mapping of its fields, not a {_kind(given)}")
+        if not isinstance(value, Mapping):
+            raise InvalidPriorError(f"a prior is a mapping of its fields, not a {_kind(value)}")
         known = {entry.name for entry in fields(cls)}
-        for name in given:
+        for name in value:
             if name not in known:
                 raise InvalidPriorError(f"a prior has no field {name!r}{nearest(name, known)}")
-        needed = [name for name in _NEEDED if given.get(name) is None]
+        needed = [name for name in _NEEDED if value.get(name) is None]
         if needed:
             raise InvalidPriorError(f"a prior needs {', '.join(needed)}")
-        return cls(**given)
+        return cls(**value)
 
     def numbered(self, number: int) -> Self:
         """Return the same with the number of its submission."""
@@ -201,14 +201,14 @@ class Prior(Document):
 _NEEDED = ("qid", "population", "kl", "s2", "s3", "n_values", "n_records", "by")
 
 
-def as_qid(given: Any) -> tuple[str, ...]:
+def as_qid(value: Any) -> tuple[str, ...]:
     """Read a quasi-identifier as a set of names: sorted, so that their order does not matter."""
-    wrong = several_in_one(given)
+    wrong = several_in_one(value)
     if wrong:
         raise ArgumentError(f"qid: {wrong}")
-    names = (given,) if isinstance(given, str) else given
+    names = (value,) if isinstance(value, str) else value
     if not isinstance(names, (list, tuple, set, frozenset)):
-        raise ArgumentError(f"qid must be a name or a list of names, not a {_kind(given)}")
+        raise ArgumentError(f"qid must be a name or a list of names, not a {_kind(value)}")
     if not names:
         raise NoColumnsError("qid is empty: name the columns that the numbers are about")
     read = sorted(as_text(name, "a column of qid") for name in names)
@@ -217,35 +217,35 @@ def as_qid(given: Any) -> tuple[str, ...]:
     return tuple(read)
 
 
-def as_population(given: Any) -> str:
+def as_population(text: Any) -> str:
     """Read a population: text, or a mapping of attributes to values, in any order."""
-    if isinstance(given, Mapping):
-        if not given:
+    if isinstance(text, Mapping):
+        if not text:
             raise ArgumentError("population is empty: say whom the numbers are about")
-        given = ", ".join(sorted(f"{name}={value}" for name, value in given.items()))
-    return as_text(given, "population")
+        text = ", ".join(sorted(f"{name}={value}" for name, value in text.items()))
+    return as_text(text, "population")
 
 
-def as_text(given: Any, what: str) -> str:
+def as_text(value: Any, what: str) -> str:
     """Read a short printable text; spaces and ways to write an accent do not matter."""
-    if not isinstance(given, str):
-        raise ArgumentError(f"{what} must be text, not a {_kind(given)}")
-    text = " ".join(unicodedata.normalize("NFC", given).split())
+    if not isinstance(value, str):
+        raise ArgumentError(f"{what} must be text, not a {_kind(value)}")
+    text = " ".join(unicodedata.normalize("NFC", value).split())
     if not text or len(text) > LONGEST or not text.isprintable():
         raise ArgumentError(f"{what} must be printable text of 1 to {LONGEST} characters")
     return text
 
 
-def as_day(given: Any) -> date:
+def as_day(value: Any) -> date:
     """Read a day: a date, its ISO form, or nothing for today."""
-    if given is None:
+    if value is None:
         return datetime.now(UTC).date()
-    if isinstance(given, datetime):
-        return given.date()
-    if isinstance(given, date):
-        return given
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
     try:
-        return date.fromisoformat(given)
+        return date.fromisoformat(value)
     except (TypeError, ValueError):
         raise ArgumentError("when must be a date, such as '2021-06-01'") from None
 
@@ -258,5 +258,5 @@ def not_in_future(day: date) -> date:
     return day
 
 
-def _kind(given: Any) -> str:
-    return type(given).__name__
+def _kind(value: Any) -> str:
+    return type(value).__name__

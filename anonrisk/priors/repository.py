@@ -79,8 +79,8 @@ class PriorStore:
         """Yield every submission, in the order they came."""
         table = _tables().tables[SUBMISSIONS]
         with self._withheld(), self._engine.connect() as connection:
-            found = connection.execute(table.select().order_by(table.c.number)).mappings().all()
-        for row in found:
+            result = connection.execute(table.select().order_by(table.c.number)).mappings().all()
+        for row in result:
             yield dict(row) | {"qid": _names(row["qid"])}
 
     def _withheld(self) -> contextlib.AbstractContextManager[None]:
@@ -109,8 +109,8 @@ class PriorStore:
             if not connection.execute(table.select()).first():
                 rows = [{"name": name, "value": value} for name, value in about.items()]
                 connection.execute(table.insert(), rows)
-        found = self._about()
-        return found or {}
+        result = self._about()
+        return result or {}
 
     def _writing(self) -> contextlib.AbstractContextManager[Connection]:
         return writing(self._engine, "priors")
@@ -257,14 +257,14 @@ class Repository:
         >>> published.n_values
         50
         """
-        given = {"population": population, "by": by, "when": when}
+        fields = {"population": population, "by": by, "when": when}
         if isinstance(data, Prior):
             data = data.to_dict()
         if isinstance(data, Mapping):
-            prior = _from_summary(data, qid, given, n_values)
+            prior = _from_summary(data, qid, fields, n_values)
         else:
             for name in ("population", "by"):
-                if given[name] is None:
+                if fields[name] is None:
                     raise ArgumentError(f"say {name}=: a repository needs to know it")
             if not isinstance(data, ClassSizes):
                 from anonrisk.api.classes import classes
@@ -272,7 +272,7 @@ class Repository:
                 data = classes(data, qid, unit=unit, missing=missing)
                 qid = None
             self._check_floor(data.n_records, self.floor)
-            prior = Prior.of(data, qid=qid, n_values=n_values, **given)
+            prior = Prior.of(data, qid=qid, n_values=n_values, **fields)
         self._check_floor(prior.n_records, rounded(self.floor))
         row = prior.to_dict()
         del row["number"]
@@ -420,14 +420,14 @@ class Repository:
         >>> repository.predict("age", "Members", 10).verdict(max_fraction=0.5)
         'fail'
         """
-        found = self._found(qid, population, by)
+        result = self._found(qid, population, by)
         if by is None:
-            differing = Disagreements(tuple(disagreement.find(found)))
+            differing = Disagreements(tuple(disagreement.find(result)))
             if differing:
                 raise DisagreementError(
                     f"holders disagree about this population; say by= whom to believe.\n{differing}"
                 )
-        return forecast(disagreement.chosen(found), group_size, method=method)
+        return forecast(disagreement.chosen(result), group_size, method=method)
 
     def _read(self) -> Submissions:
         """Read every row, and put aside those that somebody wrote past this library."""
@@ -446,9 +446,9 @@ class Repository:
         return Submissions(tuple(priors), tuple(refused))
 
     def _found(self, qid: Any, population: Any, by: str | None) -> Submissions:
-        found = self.query(qid, population, by=by)
-        if found:
-            return found
+        query = self.query(qid, population, by=by)
+        if query:
+            return query
         wanted, people = render.joined(as_qid(qid)), as_population(population)
         everything = self._read()
         about = {render.joined(prior.qid) for prior in everything if prior.population == people}
@@ -475,16 +475,16 @@ class Repository:
 
 
 def _from_summary(
-    data: Mapping[str, Any], qid: Any, given: dict[str, Any], n_values: int | None
+    data: Mapping[str, Any], qid: Any, argument: dict[str, Any], n_values: int | None
 ) -> Prior:
     """Complete a summary by what the call says; the two must not differ."""
     fields = {name: value for name, value in data.items() if name != "number"}
-    said = given | {"qid": qid, "n_values": n_values}
+    said = argument | {"qid": qid, "n_values": n_values}
     for name, value in said.items():
         if value is not None and fields.get(name) is None:
             fields[name] = value
         elif value is not None:
-            read = {"qid": as_qid, "population": as_population}.get(name, lambda same: same)
+            read: Any = {"qid": as_qid, "population": as_population}.get(name, lambda same: same)
             if read(fields[name]) != read(value):
                 raise ArgumentError(f"{name} differs between the summary and the call")
     return Prior.from_dict(fields)

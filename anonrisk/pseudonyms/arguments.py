@@ -18,29 +18,29 @@ LONGEST_NAME, LONGEST_REASON = 255, 2_000
 _PSEUDONYM = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-def name_of(given: Any, what: str) -> str:
+def name_of(value: Any, what: str) -> str:
     """Read the name of somebody."""
-    return line_of_text(given, f"{what}= is the name of somebody", LONGEST_NAME)
+    return line_of_text(value, f"{what}= is the name of somebody", LONGEST_NAME)
 
 
-def reason_of(given: Any) -> str:
+def reason_of(value: Any) -> str:
     """Read why somebody does something."""
-    return line_of_text(given, "reason= says why", LONGEST_REASON)
+    return line_of_text(value, "reason= says why", LONGEST_REASON)
 
 
-def recipient_of(given: Any, what: str = "scope") -> str:
+def recipient_of(value: Any, what: str = "scope") -> str:
     """Read the recipient that pseudonyms are for."""
-    scope = line_of_text(given, f"{what}= names a recipient", LONGEST_NAME)
+    scope = line_of_text(value, f"{what}= names a recipient", LONGEST_NAME)
     if scope == ANY:
         raise ArgumentError(f"{what}={ANY!r} stands for every recipient: name one")
     return scope
 
 
-def pseudonym_of(given: Any) -> str:
+def pseudonym_of(value: Any) -> str:
     """Read a pseudonym; what cannot be one, such as most names, does not get into the audit."""
-    if not isinstance(given, str) or not _PSEUDONYM.fullmatch(given):
+    if not isinstance(value, str) or not _PSEUDONYM.fullmatch(value):
         raise ArgumentError("a pseudonym is a text of at most 64 letters, digits, - and _")
-    return given
+    return value
 
 
 def right_of(action: Any, scope: Any) -> tuple[str, str]:
@@ -66,9 +66,9 @@ def volume_of(per_day: Any, action: str) -> int | None:
     return whole_number(per_day, "per_day", at_least=1)
 
 
-def at_least_one(given: Any, what: str) -> int | None:
+def at_least_one(value: Any, what: str) -> int | None:
     """Read a number of days or of holders, if one is given."""
-    return None if given is None else whole_number(given, what, at_least=1)
+    return None if value is None else whole_number(value, what, at_least=1)
 
 
 def refuse_parts(key: Key, settings: StoreSettings) -> None:

@@ -220,5 +220,5 @@ class AuditChain:
 
 
 def _event(stored: Mapping[str, Any]) -> Event:
-    told = {name: value for name, value in stored.items() if name != "previous"}
-    return Event(**{**told, "pseudonyms": tuple(told["pseudonyms"])})
+    summary = {name: value for name, value in stored.items() if name != "previous"}
+    return Event(**{**summary, "pseudonyms": tuple(summary["pseudonyms"])})

@@ -49,8 +49,8 @@ class CollisionChance(PrintedLines):
 
     def _lines(self) -> list[str]:
         judged = "within" if self.is_within else "above"
-        told = f"Any two of {self.people:,} people share a pseudonym of {self.bits} bits:"
-        return [f"{told} {_said(self.chance)}, {judged} the limit ({_said(self.limit)})"]
+        text = f"Any two of {self.people:,} people share a pseudonym of {self.bits} bits:"
+        return [f"{text} {_said(self.chance)}, {judged} the limit ({_said(self.limit)})"]
 
 
 def collision_chance(
@@ -109,21 +109,21 @@ def safe_form(format_: Any, length: Any, people: Any, max_collision: Any) -> For
             f"{USUAL_BITS}: say people=, how many persons there will be. Of a million, any two "
             f"share a pseudonym: {_said(example.chance)}"
         )
-    found = _chance(whole_number(people, "people", at_least=1), form, max_collision)
-    if not found.is_within:
+    chance = _chance(whole_number(people, "people", at_least=1), form, max_collision)
+    if not chance.is_within:
         raise ArgumentError(
-            f"of people={found.people:,} any two share a pseudonym of {found.bits} bits: "
-            f"{_said(found.chance)}, above max_collision= ({_said(max_collision)}). Take a longer "
+            f"of people={chance.people:,} any two share a pseudonym of {chance.bits} bits: "
+            f"{_said(chance.chance)}, above max_collision= ({_said(max_collision)}). Take a longer "
             "length=, or none for the usual one"
         )
     return form
 
 
-def refuse_collisions(pseudonyms: Sequence[str], of: Iterable[Hashable]) -> None:
+def refuse_collisions(pseudonyms: Sequence[str], source: Iterable[Hashable]) -> None:
     """Reject pseudonyms of which two different values have got the same."""
     n_different = len(set(pseudonyms))
     # What they are of is counted only where it may matter.
-    if n_different < len(pseudonyms) and n_different < len(set(of)):
+    if n_different < len(pseudonyms) and n_different < len(set(source)):
         raise CollisionError(
             "two different values have come to share a pseudonym; nothing was done. Take a longer "
             "length="

@@ -141,16 +141,16 @@ def letter_of(cells: Iterable[bytes], column: Name) -> str:
     >>> letter_of(encoded([None, 7], "age"), "age"), letter_of([], "age")
     ('i', 'n')
     """
-    found = {chr(cell[_LETTER]) for cell in cells} - {"n"}
-    if len(found) > 1:
-        kinds = ", ".join(sorted(LETTERS[letter] for letter in found))
+    result = {chr(cell[_LETTER]) for cell in cells} - {"n"}
+    if len(result) > 1:
+        kinds = ", ".join(sorted(LETTERS[letter] for letter in result))
         raise UnsupportedColumnError(
             f"column {column!r} mixes types ({kinds}); convert the column to one of them"
         )
-    return found.pop() if found else "n"
+    return result.pop() if result else "n"
 
 
-def agreed(column: Name, before: str, now: str) -> str:
+def agreed(column: Name, before: str, current: str) -> str:
     """Return the letter of a column of two tables together, and refuse two that do not fit.
 
     Examples
@@ -162,13 +162,13 @@ def agreed(column: Name, before: str, now: str) -> str:
     ...
     anonrisk.errors.StateError: column 'age' was of type integer and is of type float now, ...
     """
-    if before in ("n", now):
-        return now
-    if now == "n":
+    if before in ("n", current):
+        return current
+    if current == "n":
         return before
-    hint = f"; {FLOATS}" if {before, now} == {"i", "f"} else ""
+    hint = f"; {FLOATS}" if {before, current} == {"i", "f"} else ""
     raise StateError(
-        f"column {column!r} was of type {LETTERS[before]} and is of type {LETTERS[now]} now, "
+        f"column {column!r} was of type {LETTERS[before]} and is of type {LETTERS[current]} now, "
         f"whose hashes say nothing of each other: convert it{hint}"
     )
 

@@ -61,13 +61,13 @@ class Found:
 
     def bury(self, turn: Turn) -> None:
         """Put tombstones in their place."""
-        turn.tables.replace(turn.seal(*one, None) for one in self.named)
+        turn.tables.replace(turn.seal(*item, None) for item in self.named)
 
     def refuse_unreadable(self) -> None:
         """Say, after all that was found is buried, that nobody can tell whether this was all."""
         if self.unreadable:
-            told = count_of(self.unreadable, "row")
-            error = f"what was found is erased, but {told} of the store cannot be opened, and "
+            text = count_of(self.unreadable, "row")
+            error = f"what was found is erased, but {text} of the store cannot be opened, and "
             raise OnRecord(
                 StoreError(
                     f"{error}nobody can tell whose they are: somebody changed them. Put them back "
@@ -83,16 +83,16 @@ def erase(
     with session.turn() as turn:
         turn.allow(doing, doing.scope)
         person = identity if pseudonym is None else _behind(turn, doing, pseudonym)
-        found = Found.by(turn, lambda opened: opened.identity == person)
-        if person is None or not found.named:
+        result = Found.by(turn, lambda opened: opened.identity == person)
+        if person is None or not result.named:
             error = UnknownPseudonymError("the store has no pseudonym of this person")
             turn.end(doing, "unknown", error, persons=0)
-        _allow_all(turn, doing, {scope for scope, _ in found.named})
-        found.bury(turn)
+        _allow_all(turn, doing, {scope for scope, _ in result.named})
+        result.bury(turn)
         tags = [turn.tags.of_person(person)]
-        turn.record(doing, persons=1, erased=len(found.named), tags=tags)
-        found.refuse_unreadable()
-    return Erasure(len(found.named))
+        turn.record(doing, persons=1, erased=len(result.named), tags=tags)
+        result.refuse_unreadable()
+    return Erasure(len(result.named))
 
 
 def _behind(turn: Turn, doing: Doing, pseudonym: str) -> bytes:

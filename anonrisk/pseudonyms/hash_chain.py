@@ -61,9 +61,9 @@ class ChainWords:
         """Return that a record is not as it was written."""
         return self.error(f"{self.name(number)} was changed, or put in")
 
-    def check_place(self, number: int, found: Any) -> None:
+    def check_place(self, number: int, result: Any) -> None:
         """Reject a record that has another number than the one that is due."""
-        if found != number:
+        if result != number:
             raise self.error(f"{self.name(number)} is missing: it was taken out")
 
     def check_link(
@@ -88,9 +88,9 @@ class ChainWords:
             )
         return int(number)
 
-    def refuse_other(self, head: str, found: str | None, last: int) -> None:
+    def refuse_other(self, head: str, result: str | None, last: int) -> None:
         """Raise unless a head is the one found at its number; `last` is the last number."""
-        if head == found:
+        if head == result:
             return
         number = self.number_of(head)
         if number > last:

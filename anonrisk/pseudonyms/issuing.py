@@ -49,18 +49,18 @@ class WantedPersons:
     @classmethod
     def from_identities(cls, identities: Iterable[Any]) -> WantedPersons:
         """Read identities; refuse equal ones that are not the same."""
-        of: dict[Any, bytes] = {}
+        fields: dict[Any, bytes] = {}
         for person in identities:
             # Before equal ones become one: True == 1, but is not a person.
             value = canonical(person)
             check_identity(value)
-            if of.setdefault(person, value) != value:
+            if fields.setdefault(person, value) != value:
                 raise ArgumentError(
                     "two of the identities are different but equal in Python, as instants are in "
                     "the hour that a clock change repeats; give instants in UTC: "
                     "astimezone(dt.UTC)"
                 )
-        return cls(of)
+        return cls(fields)
 
     def values(self) -> list[bytes]:
         """Return each person once."""
@@ -103,7 +103,7 @@ def _not_erased(
     turn: Turn, persons: list[tuple[str, bytes]], doing: Doing, *, skip: bool
 ) -> list[tuple[str, bytes]]:
     """Leave out persons who were erased, or refuse all because of them."""
-    left = [one for one in persons if not turn.is_erased(one[1])]
+    left = [person for person in persons if not turn.is_erased(person[1])]
     if len(left) < len(persons) and not skip:
         # How many is not told: what is refused is not counted, and who adds one name after the
         # other to one whom they know to be erased would learn for nothing who else was.
@@ -135,8 +135,8 @@ def remember(turn: Turn, doing: Doing, scope: str, part: Mapping[str, bytes]) ->
     except StoreError as error:
         turn.end(doing, "failed", error, persons=len(part))
     new = {pseudonym: value for pseudonym, value in part.items() if pseudonym not in rows}
-    turn.tables.put(turn.seal(scope, *one) for one in new.items())
-    turn.tables.replace(turn.seal(scope, *one) for one in again.items())
+    turn.tables.put(turn.seal(scope, *item) for item in new.items())
+    turn.tables.replace(turn.seal(scope, *item) for item in again.items())
     return set(rows)
 
 

@@ -61,12 +61,14 @@ def write_key_file(path: Any, written: bytes, *, secret: bool = True) -> None:
         raise _unusable("write", place, error) from None
 
 
-def _problem(path: Path, found: os.stat_result, *, shared: bool) -> str:
+def _problem(path: Path, result: os.stat_result, *, shared: bool) -> str:
     folders = (path.absolute().parent, path.resolve().parent)
-    open_to = why_not_private(found, shared=shared)
-    if open_to and not shared and not why_not_private(found, shared=True):
+    open_to = why_not_private(result, shared=shared)
+    if open_to and not shared and not why_not_private(result, shared=True):
         open_to += ", or say shared=True (--key-shared) if a container mounts it so"
-    return open_to or next(filter(None, (why_not_safe(one, shared=shared) for one in folders)), "")
+    return open_to or next(
+        filter(None, (why_not_safe(folder, shared=shared) for folder in folders)), ""
+    )
 
 
 def _unusable(doing: str, place: Path, error: OSError | ValueError) -> SecretKeyError:

@@ -66,12 +66,12 @@ class KeyPart:
     def from_bytes(cls, data: bytes) -> KeyPart:
         """Read what `to_bytes` gave."""
         try:
-            told = json.loads(data)
-            number, of = int(told["number"]), int(told["of"])
-            share = bytes.fromhex(told["share"])
-            part = cls(str(told["split"]), number, of, _name(told["holder"]), share)
+            summary = json.loads(data)
+            number, source = int(summary["number"]), int(summary["of"])
+            share = bytes.fromhex(summary["share"])
+            part = cls(str(summary["split"]), number, source, _name(summary["holder"]), share)
             whole = hmac.compare_digest(part.to_bytes(), bytes(data))
-            whole = whole and 1 <= number <= of <= _MOST_PARTS
+            whole = whole and 1 <= number <= source <= _MOST_PARTS
         # Whatever a library says of it may quote it.
         except Exception:  # noqa: BLE001
             whole = False
@@ -86,7 +86,7 @@ class KeyPart:
 
     def to_bytes(self) -> bytes:
         """Write the part as text, for the vault of its holder; who has all parts has the key."""
-        told = {
+        fields = {
             "form": _FORM,
             "split": self.split,
             "number": self.number,
@@ -94,8 +94,8 @@ class KeyPart:
             "holder": self.holder,
             "share": self._share.hex(),
         }
-        told["checksum"] = hashlib.sha256(json.dumps(told).encode()).hexdigest()
-        return json.dumps(told, indent=1).encode() + b"\n"
+        fields["checksum"] = hashlib.sha256(json.dumps(fields).encode()).hexdigest()
+        return json.dumps(fields, indent=1).encode() + b"\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a new file that only its owner may read."""
@@ -133,29 +133,29 @@ def split(secret: bytes, holders: Sequence[Any]) -> tuple[KeyPart, ...]:
 def joined(parts: Iterable[Any]) -> tuple[bytes, tuple[str, ...]]:
     """Return the key and its holders, if all parts of it are there, each once."""
     try:
-        given = [parts] if isinstance(parts, KeyPart) else list(parts)
+        values = [parts] if isinstance(parts, KeyPart) else list(parts)
     except TypeError:
-        given = []
-    if not given or not all(isinstance(part, KeyPart) for part in given):
+        values = []
+    if not values or not all(isinstance(part, KeyPart) for part in values):
         raise SecretKeyError("a key is put together from its parts: see KeyPart.from_file")
-    of, numbers = given[0].of, [part.number for part in given]
-    if len({part.split for part in given}) > 1:
+    source, numbers = values[0].of, [part.number for part in values]
+    if len({part.split for part in values}) > 1:
         raise SecretKeyError("these are parts of more than one splitting; they do not fit together")
     if doubled := [number for number in numbers if numbers.count(number) > 1]:
-        raise SecretKeyError(f"part {doubled[0]} of {of} is given twice")
-    if missing := set(range(1, of + 1)).difference(numbers):
-        raise SecretKeyError(f"part {min(missing)} of {of} is missing; ask its holder")
-    if len({(part.of, len(part.reveal())) for part in given}) > 1 or len(given) != of:
+        raise SecretKeyError(f"part {doubled[0]} of {source} is given twice")
+    if missing := set(range(1, source + 1)).difference(numbers):
+        raise SecretKeyError(f"part {min(missing)} of {source} is missing; ask its holder")
+    if len({(part.of, len(part.reveal())) for part in values}) > 1 or len(values) != source:
         raise SecretKeyError("these parts do not fit together; ask their holders")
-    ordered = sorted(given, key=lambda part: part.number)
+    ordered = sorted(values, key=lambda part: part.number)
     holders = tuple(part.holder for part in ordered)
     if twice := _named_twice(holders):
         raise SecretKeyError(f"{twice!r} holds two parts of this key: it is not of two persons")
     return _xor([part.reveal() for part in ordered]), holders
 
 
-def _name(given: Any) -> str:
-    return line_of_text(given, "the holder of a part is a person", _LONGEST_NAME)
+def _name(value: Any) -> str:
+    return line_of_text(value, "the holder of a part is a person", _LONGEST_NAME)
 
 
 def _named_twice(names: Sequence[str]) -> str | None:

@@ -220,17 +220,17 @@ def hkdf(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
     return made[:length]
 
 
-def as_key(given: Any) -> Key:
+def as_key(value: Any) -> Key:
     """Read a key argument: a Key, or bytes."""
-    if isinstance(given, Key):
-        return given
-    if isinstance(given, (bytes, bytearray)):
-        return Key(bytes(given))
-    if given is None:
+    if isinstance(value, Key):
+        return value
+    if isinstance(value, (bytes, bytearray)):
+        return Key(bytes(value))
+    if value is None:
         raise SecretKeyError("no key given: key=Key.from_env(…), Key.from_file(…) or bytes")
     # Not even its type's own text is shown: a string here may be the key.
     raise SecretKeyError(
-        f"key= takes a Key or bytes, not a {type(given).__name__}; "
+        f"key= takes a Key or bytes, not a {type(value).__name__}; "
         "see Key.from_env and Key.from_file"
     )
 

@@ -77,16 +77,16 @@ def private_file(path: Path, *, make: bool) -> str | None:
         return why_not(error)
 
 
-def why_not_private(found: os.stat_result, *, shared: bool = False) -> str:
+def why_not_private(result: os.stat_result, *, shared: bool = False) -> str:
     """Return who else may use this file, and what to do; nothing where nobody may.
 
     `shared` lets others read it, though not write to it, and own it: whoever mounts it does.
     """
-    mode, others = found.st_mode, _MAY_WRITE if shared else _OTHERS
+    mode, others = result.st_mode, _MAY_WRITE if shared else _OTHERS
     if not _HAS_MODES:
         return ""
     # Whoever may do everything reads what anybody has put there.
-    if not shared and found.st_uid not in (_ROOT, os.geteuid()):
+    if not shared and result.st_uid not in (_ROOT, os.geteuid()):
         return "it belongs to another account, which may change it: chown it"
     if not mode & others:
         return ""

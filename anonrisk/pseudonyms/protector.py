@@ -93,11 +93,11 @@ def accept_clock(session: StoreSession, doing: Doing) -> None:
     """Go on with a clock that is behind the last event."""
     with session.turn(any_clock=True) as turn:
         turn.allow_office(doing, "grant")
-        now = microseconds_now()
-        if now >= turn.keeping.at:
+        current = microseconds_now()
+        if current >= turn.keeping.at:
             raise StoreError("the clock is not behind the last event: there is nothing to accept")
         # Not before it is allowed: who may not accept a clock must not set it back by asking.
-        turn.at = now
+        turn.at = current
         turn.record(doing)
 
 

@@ -71,8 +71,8 @@ class Known:
                 f"was its head; the audit begins with event {self.pruned + 1:,}: keep a newer head"
             )
         row = tables.event(number)
-        found = None if row is None else head_of(str(row.content), number)
-        WORDS.refuse_other(head, self.start if number == self.pruned else found, self.number)
+        result = None if row is None else head_of(str(row.content), number)
+        WORDS.refuse_other(head, self.start if number == self.pruned else result, self.number)
 
 
 def caught_up(
@@ -83,10 +83,10 @@ def caught_up(
     if known is not None and known.hint == hint:
         known.refuse_other(tables, known.head)
         return _read(tables, chain, known)
-    found = _read(tables, chain, beginning(tables, hint))
-    if known is not None and known.number >= found.pruned:
-        found.refuse_other(tables, known.head)
-    return found
+    result = _read(tables, chain, beginning(tables, hint))
+    if known is not None and known.number >= result.pruned:
+        result.refuse_other(tables, known.head)
+    return result
 
 
 def _read(tables: StoreTransaction, chain: AuditChain, known: Known) -> Known:

@@ -40,9 +40,9 @@ def prune(turn: Turn, doing: Doing, before: int) -> int:
     if through == turn.known.pruned:
         return 0
     # Else rows that somebody put in or took out would count as known from now on.
-    found = turn.tables.all_names()
-    compare(turn, found)
-    rest = without(turn, found, issued_after(turn, through))
+    names = turn.tables.all_names()
+    compare(turn, names)
+    rest = without(turn, names, issued_after(turn, through))
     event = turn.record(
         replace(doing, action="prune"),
         through=through,
@@ -110,11 +110,11 @@ def expire(session: StoreSession, doing: Doing) -> Expiry:
             events = _pruned(turn, doing)
         except StoreError as broken:
             turn.end(doing, "failed", broken)
-        found = _old_identities(turn)
-        found.bury(turn)
-        turn.record(doing, persons=0, erased=len(found.named))
-        found.refuse_unreadable()
-    return Expiry(len(found.named), events)
+        old_identities = _old_identities(turn)
+        old_identities.bury(turn)
+        turn.record(doing, persons=0, erased=len(old_identities.named))
+        old_identities.refuse_unreadable()
+    return Expiry(len(old_identities.named), events)
 
 
 def _pruned(turn: Turn, doing: Doing) -> int:
@@ -125,4 +125,4 @@ def _pruned(turn: Turn, doing: Doing) -> int:
 def _old_identities(turn: Turn) -> Found:
     if turn.keeping.settings.keep_identities is None:
         return Found((), 0)
-    return Found.by(turn, lambda one: one.identity is not None and turn.is_past(one.day))
+    return Found.by(turn, lambda item: item.identity is not None and turn.is_past(item.day))

@@ -97,10 +97,14 @@ class Rights(PrintedTable):
     def _rows(self) -> list[list[str]]:
         return [
             [
-                *(named(one.person), one.action, "-" if one.scope is None else named(one.scope)),
-                *("-" if number is None else f"{number:,}" for number in (one.per_day, one.left)),
+                *(
+                    named(item.person),
+                    item.action,
+                    "-" if item.scope is None else named(item.scope),
+                ),
+                *("-" if number is None else f"{number:,}" for number in (item.per_day, item.left)),
             ]
-            for one in self.items
+            for item in self.items
         ]
 
 
@@ -197,17 +201,17 @@ class Keeping:
         }
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
         """Read what `to_dict` gave."""
         return cls(
-            StoreSettings(**told["settings"]),
-            {(who, what, whom): per_day for who, what, whom, per_day in told["granted"]},
+            StoreSettings(**document["settings"]),
+            {(who, what, whom): per_day for who, what, whom, per_day in document["granted"]},
             {
                 (who, what, whom): tuple((moment, persons) for moment, persons in uses)
-                for who, what, whom, uses in told["used"]
+                for who, what, whom, uses in document["used"]
             },
-            frozenset(told["erased"]),
-            *(told[name] for name in ("epoch", "rotating", "at")),
+            frozenset(document["erased"]),
+            *(document[name] for name in ("epoch", "rotating", "at")),
         )
 
 

@@ -126,9 +126,9 @@ def _end(
 ) -> Rotation:
     """Forget the old key, unless it may still be needed."""
     if unreadable and not leave_unreadable:
-        told = count_of(unreadable, "identity", "identities")
+        text = count_of(unreadable, "identity", "identities")
         error = StoreError(
-            f"{told} cannot be opened: somebody changed them. The new key holds and all others "
+            f"{text} cannot be opened: somebody changed them. The new key holds and all others "
             "are sealed with it, but the old one is not forgotten yet: put those rows back from a "
             "backup and rotate to the same key again, or do so with leave_unreadable=True"
         )

@@ -98,13 +98,13 @@ class Turn:
 
     def record(self, doing: Doing, outcome: str = "done", **details: Any) -> Event:
         """Put on record what somebody did or tried."""
-        told = {
+        fields = {
             **asdict(doing),
             "at": clock.written(self.at),
             "outcome": outcome,
             "details": details,
         }
-        event, row = self.keys.chain.link(self.known.head, told)
+        event, row = self.keys.chain.link(self.known.head, fields)
         self.tables.add_event(row)
         head = head_of(row["content"], event.number)
         self.known = replace(self.known, head=head, keeping=self.keeping.after([event]))
@@ -157,11 +157,11 @@ class Turn:
         self, scope: str, pseudonym: str, identity: bytes | None, day: int | None = None
     ) -> dict[str, Any]:
         """Make the row of an identity that is issued today, or was on a day; None: erased."""
-        told = {"scope": scope, "pseudonym": pseudonym, "epoch": self.keys.epoch}
+        fields = {"scope": scope, "pseudonym": pseudonym, "epoch": self.keys.epoch}
         sealer, issued = self.keys.sealer, self.day if day is None else day
         if identity is None:
-            return {**told, "sealed": sealer.tombstone(scope, pseudonym)}
-        return {**told, "sealed": sealer.seal(scope, pseudonym, identity, issued)}
+            return {**fields, "sealed": sealer.tombstone(scope, pseudonym)}
+        return {**fields, "sealed": sealer.seal(scope, pseudonym, identity, issued)}
 
     @cached_property
     def tags(self) -> Tags:
@@ -310,9 +310,9 @@ def create(store: IdentityStore, key: Key, settings: StoreSettings, anchor: Anch
         ):
             tables.say(name, value)
         turn = Turn(keys, tables, Known(), microseconds_now())
-        told = {name: value for name, value in vars(settings).items() if name != "admin"}
+        fields = {name: value for name, value in vars(settings).items() if name != "admin"}
         doing = Doing(by=settings.admin, action="create", person=settings.admin)
-        turn.record(doing, settings=told, store=keys.store)
+        turn.record(doing, settings=fields, store=keys.store)
     anchor.keep(turn.known.head)
 
 

@@ -164,12 +164,12 @@ class StoreTransaction:
     def identities(self, scope: str, pseudonyms: Sequence[str]) -> dict[str, Row[Any]]:
         """Return the rows of those pseudonyms that are there."""
         table = self._of(IDENTITY)
-        found: dict[str, Row[Any]] = {}
+        results: dict[str, Row[Any]] = {}
         for start in range(0, len(pseudonyms), _ROWS):
             part = pseudonyms[start : start + _ROWS]
             query = table.select().where(table.c.scope == scope, table.c.pseudonym.in_(part))
-            found |= {row.pseudonym: row for row in self.connection.execute(query).all()}
-        return found
+            results |= {row.pseudonym: row for row in self.connection.execute(query).all()}
+        return results
 
     def identities_after(
         self, last: Named | None, most: int = _ROWS, *, not_of: int | None = None
@@ -211,10 +211,10 @@ class StoreTransaction:
 
     def put(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Store new rows: scope, pseudonym, epoch, sealed."""
-        told = [dict(row) for row in rows]
-        if told:
-            self.connection.execute(self._of(IDENTITY).insert(), told)
-        self._look_again(told)
+        lines = [dict(row) for row in rows]
+        if lines:
+            self.connection.execute(self._of(IDENTITY).insert(), lines)
+        self._look_again(lines)
 
     def replace(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Set another epoch and seal of rows that are there, by scope and pseudonym."""
@@ -222,15 +222,15 @@ class StoreTransaction:
 
         table = self._of(IDENTITY)
         new = [dict(row) for row in rows]
-        told = [{f"its_{name}": value for name, value in row.items()} for row in new]
-        if told:
+        lines = [{f"its_{name}": value for name, value in row.items()} for row in new]
+        if lines:
             mine = (table.c.scope == bindparam("its_scope")) & (
                 table.c.pseudonym == bindparam("its_pseudonym")
             )
             changed: dict[str, Any] = {
                 name: bindparam(f"its_{name}") for name in ("epoch", "sealed")
             }
-            self.connection.execute(table.update().where(mine).values(changed), told)
+            self.connection.execute(table.update().where(mine).values(changed), lines)
         self._look_again(new)
 
     def _look_again(self, rows: Iterable[dict[str, Any]]) -> None:
@@ -238,9 +238,9 @@ class StoreTransaction:
         by_scope: dict[str, dict[str, dict[str, Any]]] = {}
         for row in rows:
             by_scope.setdefault(row["scope"], {})[row["pseudonym"]] = row
-        for scope, told in by_scope.items():
-            kept = self.identities(scope, list(told))
-            if {name: row._asdict() for name, row in kept.items()} != told:
+        for scope, summary in by_scope.items():
+            kept = self.identities(scope, list(summary))
+            if {name: row._asdict() for name, row in kept.items()} != summary:
                 raise StoreError("the database did not keep an identity: nothing was done")
 
     def _of(self, name: str) -> Table:

@@ -40,46 +40,46 @@ def verify(session: StoreSession, doing: Doing, head: str | None) -> VerifiedSto
         try:
             if head is not None:
                 turn.known.refuse_other(turn.tables, head)
-            erased, found = _opened(turn)
-            compare(turn, found)
+            erased, result = _opened(turn)
+            compare(turn, result)
         except StoreError as error:
             turn.end(doing, "failed", error)
         turn.record(doing)
         events = turn.known.number - turn.known.pruned
-    return VerifiedStore(turn.known.head, events, len(found), erased)
+    return VerifiedStore(turn.known.head, events, len(result), erased)
 
 
 def _opened(turn: Turn) -> tuple[int, set[Named]]:
     """Open every identity; give how many were erased, and all pseudonyms."""
-    erased, found = 0, set()
+    erased, result = 0, set()
     for row in turn.tables.all_identities():
         identity = turn.unseal(row).identity
         erased += identity is None
         if identity is not None and turn.is_erased(identity):
             raise StoreError("an identity that was erased is in the store again")
-        found.add((row.scope, row.pseudonym))
-    return erased, found
+        result.add((row.scope, row.pseudonym))
+    return erased, result
 
 
-def compare(turn: Turn, found: set[Named]) -> None:
+def compare(turn: Turn, result: set[Named]) -> None:
     """Reject pseudonyms that the audit does not know, and ones that it does and are not there."""
-    told = issued_after(turn)
-    rest = without(turn, found, told)
-    if digest_of(rest) != told.digest:
-        raise _other(len(rest), told.count)
+    summary = issued_after(turn)
+    rest = without(turn, result, summary)
+    if digest_of(rest) != summary.digest:
+        raise _other(len(rest), summary.count)
 
 
-def without(turn: Turn, found: set[Named], told: Issued) -> set[Named]:
+def without(turn: Turn, result: set[Named], issued: Issued) -> set[Named]:
     """Leave out the pseudonyms that the audit says are there; refuse if one is not."""
-    for named, number in told.issued.items():
-        if named not in found:
+    for named, number in issued.issued.items():
+        if named not in result:
             raise _gone(number)
-    rest = found - told.issued.keys()
-    by_tag = {turn.tags.of_pseudonym(*named): named for named in rest} if told.converted else {}
-    for tag, number in told.converted.items():
+    rest = result - issued.issued.keys()
+    by_tag = {turn.tags.of_pseudonym(*named): named for named in rest} if issued.converted else {}
+    for tag, number in issued.converted.items():
         if tag not in by_tag:
             raise _gone(number)
-    return rest - {by_tag[tag] for tag in told.converted}
+    return rest - {by_tag[tag] for tag in issued.converted}
 
 
 @dataclass
@@ -98,34 +98,34 @@ class Issued:
 
 def issued_after(turn: Turn, number: int = 0) -> Issued:
     """Read which pseudonyms were issued by the events behind a number, and were new then."""
-    told = Issued({}, {}, 0, digest_of(set()))
+    issued = Issued({}, {}, 0, digest_of(set()))
     for event, _ in turn.keys.chain.read(turn.tables.events(), turn.known.start):
         if event.outcome != "done" or event.number <= number:
             continue
         if event.action == "issue":
             new = event.pseudonyms[: len(event.pseudonyms) - event.details["known"]]
-            told.issued |= {(event.scope, pseudonym): event.number for pseudonym in new}
+            issued.issued |= {(event.scope, pseudonym): event.number for pseudonym in new}
         elif event.action == "convert" and event.details["made"]:
-            told.converted[event.details["made"]] = event.number
+            issued.converted[event.details["made"]] = event.number
         elif event.action == "prune" and str(event.number) == turn.known.hint:
-            told.count, told.digest = (event.details[name] for name in ("count", "digest"))
-    return told
+            issued.count, issued.digest = (event.details[name] for name in ("count", "digest"))
+    return issued
 
 
 def digest_of(named: set[Named]) -> str:
     """Return a hash of a set of pseudonyms."""
-    told = (sized(scope.encode()) + sized(one.encode()) for scope, one in sorted(named))
-    return hashlib.sha256(b"".join(told)).hexdigest()
+    summary = (sized(scope.encode()) + sized(item.encode()) for scope, item in sorted(named))
+    return hashlib.sha256(b"".join(summary)).hexdigest()
 
 
 def _gone(number: int) -> StoreError:
     return StoreError(f"a pseudonym that event {number:,} of the audit issued is not in the store")
 
 
-def _other(found: int, known: int) -> StoreError:
+def _other(result: int, known: int) -> StoreError:
     if known == 0:
-        return StoreError(f"the store holds {count_of(found, 'pseudonym')} that nobody issued")
+        return StoreError(f"the store holds {count_of(result, 'pseudonym')} that nobody issued")
     return StoreError(
         f"of the pseudonyms that were issued before the audit was pruned, {known:,}, there are "
-        f"now {found:,}, or others: rows were put in or taken out"
+        f"now {result:,}, or others: rows were put in or taken out"
     )

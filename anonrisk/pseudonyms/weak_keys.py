@@ -54,8 +54,8 @@ def why_weak(secret: bytes) -> str:
     >>> why_weak(bytes.fromhex("6b8f0ad1c7e2934f5581bd0c27fa9e36"))
     ''
     """
-    if found := _why_not_drawn(secret):
-        return found
+    if result := _why_not_drawn(secret):
+        return result
     if (text := _text(secret)) and _estimated_bits(text) < LEAST_BITS:
         return f"it is a text that has an estimated entropy of fewer than {LEAST_BITS} bits"
     return next(filter(None, map(_why_not_drawn, _meant(secret))), "")
@@ -82,10 +82,12 @@ def _text(secret: bytes) -> str:
         text = normalize("NFKD", re.sub(r"\s", " ", secret.decode()))
     except UnicodeDecodeError:
         return ""
-    letters = [one for one in text if not combining(one)]
+    letters = [item for item in text if not combining(item)]
     if not all(map(str.isprintable, letters)):
         return ""
-    return "".join(one if one.isascii() else "A" if one.isupper() else "a" for one in letters)
+    return "".join(
+        letter if letter.isascii() else "A" if letter.isupper() else "a" for letter in letters
+    )
 
 
 def _why_not_drawn(secret: bytes) -> str:
@@ -93,7 +95,7 @@ def _why_not_drawn(secret: bytes) -> str:
     alphabet = _alphabet(secret)
     if len(set(secret)) == 1:
         return "all of its bytes are the same"
-    if len({(two - one) % 256 for one, two in pairwise(secret)}) == 1:
+    if len({(second - first) % 256 for first, second in pairwise(secret)}) == 1:
         return "each of its bytes is the one before and the same step more"
     if _repeats(secret, alphabet):
         return "it repeats a block"

@@ -133,9 +133,9 @@ def explore(
             f"an explorer counts records, and the table declares persons by {question.unit!r}: "
             "bring it to one record a person, then declare without unit="
         )
-    given = dict(hierarchies or {})
-    require(given, "hierarchy of", question.qid)
-    free = tuple(column for column in question.qid if column not in given)
+    fields = dict(hierarchies or {})
+    require(fields, "hierarchy of", question.qid)
+    free = tuple(column for column in question.qid if column not in fields)
     with shown(progress=progress):
         tell("counting the classes")
         tally = engine.tally(frame, ClassesWithValues((*question.qid, *distances), free))
@@ -149,13 +149,13 @@ def explore(
     about = value_budget(tally, question.qid, k=k, n=n)
     shares = dict(zip(question.qid, about.per_column, strict=True))
     least = max(k, floor)
-    offered = offers(tally, shares, given, k=least, bins=bins)
+    offered = offers(tally, shares, fields, k=least, bins=bins)
     levels, left_out = levels_of(tally, offered, OF_COLUMNS[loss])
     with shown(progress=progress):
-        found = combinations(tally, levels, k=k, sensitive=distances, kept=least)
+        result = combinations(tally, levels, k=k, sensitive=distances, kept=least)
     return Explorer(
         summarise(
-            found,
+            result,
             levels,
             left_out,
             margins={column: tally.margin(column) for column in question.qid},

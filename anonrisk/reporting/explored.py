@@ -63,7 +63,7 @@ def rounded_up(counts: Integers, floor: int) -> Integers:
 
 
 def summarise(
-    found: Combinations,
+    combinations: Combinations,
     levels: Mapping[Name, Sequence[Choice]],
     left_out: Sequence[LeftOutLevel],
     *,
@@ -81,19 +81,21 @@ def summarise(
     """Return all that an explorer holds as plain values that serialise as JSON."""
     n_records = int(next(iter(margins.values())).sum())
     n = int(rounded_up(np.array(n_records), floor))
-    told: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
     for column, choices in levels.items():
         step = _step(loss, margins[column], floor / n)
-        told.append(
+        lines.append(
             {
                 "name": name_of(column),
-                "levels": [_level(column, one, margins[column], floor, step) for one in choices],
+                "levels": [
+                    _level(column, choice, margins[column], floor, step) for choice in choices
+                ],
                 "detail_step": step,
                 **_for_hierarchies(column),
             }
         )
-    below = rounded_up(found.below, floor)
-    shape = [len(column["levels"]) for column in told]
+    below = rounded_up(combinations.below, floor)
+    shape = [len(column["levels"]) for column in lines]
     return {
         "schema_version": SCHEMA_VERSION,
         "library": "anonrisk",
@@ -104,36 +106,36 @@ def summarise(
         "people": n,
         "max_suppression": max_suppression,
         "suppressions": sorted({*_SUPPRESSIONS, max_suppression}),
-        "columns": told,
+        "columns": lines,
         "loss": loss,
         "left_out": [
             {
-                "column": name_of(one.column),
+                "column": name_of(item.column),
                 # Its edges may be the reason why it went.
-                "level": cut(_label(one.recoding)),
-                "why": one.why,
+                "level": cut(_label(item.recoding)),
+                "why": item.why,
             }
-            for one in left_out[:_MOST_LEFT_OUT]
+            for item in left_out[:_MOST_LEFT_OUT]
         ],
         "more_left_out": max(0, len(left_out) - _MOST_LEFT_OUT),
-        "bands": [_band(low, high) for low, high in found.bands],
+        "bands": [_band(low, high) for low, high in combinations.bands],
         "counts": {
-            "alone": rounded_up(found.alone, floor).tolist(),
+            "alone": rounded_up(combinations.alone, floor).tolist(),
             "below": below.tolist(),
-            "bands": _bands(found, below, n, floor),
-            "classes": rounded_up(found.classes, floor).tolist(),
-            "smallest": np.where(found.smallest < floor, 0, found.smallest).tolist(),
+            "bands": _bands(combinations, below, n, floor),
+            "classes": rounded_up(combinations.classes, floor).tolist(),
+            "smallest": np.where(combinations.smallest < floor, 0, combinations.smallest).tolist(),
         },
         "sensitive": [
             {
                 "name": name_of(column),
                 "distance": distance,
-                "ldiv": found.ldiv[column].tolist(),
-                "tcloseness": _coarse(found.tcloseness[column], max(_T_STEP, floor / n)),
+                "ldiv": combinations.ldiv[column].tolist(),
+                "tcloseness": _coarse(combinations.tcloseness[column], max(_T_STEP, floor / n)),
             }
             for column, distance in distances.items()
         ],
-        "best": _best(below, _detail(told)),
+        "best": _best(below, _detail(lines)),
         "plan": _plan_parts(columns, loss),
         "policy": _policy(tuple(levels), tuple(distances), k),
         "meanings": {
@@ -145,17 +147,17 @@ def summarise(
     }
 
 
-def _bands(found: Combinations, below: Integers, n: int, floor: int) -> list[list[int]]:
+def _bands(combinations: Combinations, below: Integers, n: int, floor: int) -> list[list[int]]:
     """Round people in larger classes up too; the largest band is what the others leave of all.
 
     Were it counted for itself, the sum of a combination's numbers would tell by how much each of
     them was rounded to whoever knows how many records there are.
     """
-    told = rounded_up(np.stack(list(found.bands.values())), floor)
-    largest, nodes = told.argmax(axis=0), np.arange(len(below))
-    rest = n - below - told.sum(axis=0) + told[largest, nodes]
-    told[largest, nodes] = np.where(told.any(axis=0), np.maximum(rest, floor), 0)
-    return [band.tolist() for band in told]
+    summary = rounded_up(np.stack(list(combinations.bands.values())), floor)
+    largest, nodes = summary.argmax(axis=0), np.arange(len(below))
+    rest = n - below - summary.sum(axis=0) + summary[largest, nodes]
+    summary[largest, nodes] = np.where(summary.any(axis=0), np.maximum(rest, floor), 0)
+    return [band.tolist() for band in summary]
 
 
 def _masthead(
@@ -168,8 +170,8 @@ def _masthead(
         ("Counted", f"{now().replace('T', ' ').removesuffix('+00:00')} UTC by {engine}"),
         ("Made by", f"anonrisk {__version__}"),
     ]
-    told = [{"label": label, "text": text} for label, text in facts if text]
-    return {"title": cut(title or _TITLE), "facts": told}
+    lines = [{"label": label, "text": text} for label, text in facts if text]
+    return {"title": cut(title or _TITLE), "facts": lines}
 
 
 # ---- levels --------------------------------------------------------------------------------------
@@ -186,7 +188,7 @@ def _step(loss: str, margin: Integers, moved: float) -> float:
     share = min(moved, 0.5)
     most = -share * math.log2(share) - (1 - share) * math.log2(1 - share)
     step = 2 * most / max(entropy_of(margin), 1e-9)
-    return next(one for one in _ROUND_STEPS if one >= min(step, 1.0))
+    return next(item for item in _ROUND_STEPS if item >= min(step, 1.0))
 
 
 def _level(

@@ -178,13 +178,13 @@ def _for_script(summary: Mapping[str, Any]) -> dict[str, Any]:
         "smallest": _packed(counts["smallest"], 1),
         "sensitive": [
             {
-                "ldiv": _packed(one["ldiv"], 1),
+                "ldiv": _packed(item["ldiv"], 1),
                 # In thousandths, and one more, so that 0 is none.
                 "tcloseness": _packed(
-                    [0 if t is None else round(t * 1000) + 1 for t in one["tcloseness"]], 1
+                    [0 if t is None else round(t * 1000) + 1 for t in item["tcloseness"]], 1
                 ),
             }
-            for one in summary["sensitive"]
+            for item in summary["sensitive"]
         ],
     }
 

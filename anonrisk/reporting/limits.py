@@ -22,16 +22,18 @@ _WORDS = {
 }
 
 
-def budgets(found: Measured) -> dict[str, Any] | None:
+def budgets(measured: Measured) -> dict[str, Any] | None:
     """Return each limit, those that are not kept first, and how much of it is used."""
-    if not found.judged:
+    if not measured.judged:
         return None
-    ordered = sorted(found.verdict.all_findings, key=lambda one: one.passed)
-    kept = sum(one.passed for one in ordered)
+    ordered = sorted(measured.verdict.all_findings, key=lambda item: item.passed)
+    kept = sum(item.passed for item in ordered)
     return {
         "title": f"{kept:,} of {len(ordered):,} limits kept",
-        "note": None if found.by is None else f"Checked in each group of {name_of(found.by)}.",
-        "rows": [limit_row(one) for one in ordered[:MOST_LIMITS]],
+        "note": None
+        if measured.by is None
+        else f"Checked in each group of {name_of(measured.by)}.",
+        "rows": [limit_row(item) for item in ordered[:MOST_LIMITS]],
         "more": max(0, len(ordered) - MOST_LIMITS),
     }
 
@@ -87,10 +89,10 @@ def _reached(used: float, *, broken: bool) -> str:
     if used in (0, math.inf):
         return "none of what is asked for" if used else "more than is asked for"
     times = max(used, 1 / used)
-    told = f"{times:,.0f}" if times >= 10 else f"{times:.3g}"
-    if told == "1":
+    text = f"{times:,.0f}" if times >= 10 else f"{times:.3g}"
+    if text == "1":
         return "just too little" if broken else "just what is asked for"
-    return f"{told} times {'too little' if broken else 'what is asked for'}"
+    return f"{text} times {'too little' if broken else 'what is asked for'}"
 
 
 def sentence_of(finding: Finding) -> str:
@@ -98,9 +100,9 @@ def sentence_of(finding: Finding) -> str:
 
     All six digits stay where fewer would make a limit that is just missed look kept.
     """
-    told, value, limit = finding.sentence, finding.value, finding.limit
+    summary, value, limit = finding.sentence, finding.value, finding.limit
     if limit is None or value is None or finding.sensitive is None:
-        return cut(told)
+        return cut(summary)
     if number(value) == number(limit) and value != limit:
-        return cut(told)
-    return cut(told.replace(f" {value:.6g} ", f" {number(value)} "))
+        return cut(summary)
+    return cut(summary.replace(f" {value:.6g} ", f" {number(value)} "))

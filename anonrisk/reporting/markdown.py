@@ -27,8 +27,8 @@ def plain(text: object) -> str:
     >>> print(plain("<b>zip</b> | a_b @all"))
     &lt;b&gt;zip&lt;/b&gt; \| a\_b &#64;&#8203;all
     """
-    told = "".join(_ENTITIES.get(c, c) for c in str(text)).replace("://", "&#58;//")
-    return re.sub(r"(&#?\w+;)|" + _SPECIAL.pattern, lambda m: m[1] or f"\\{m[2]}", told)
+    summary = "".join(_ENTITIES.get(c, c) for c in str(text)).replace("://", "&#58;//")
+    return re.sub(r"(&#?\w+;)|" + _SPECIAL.pattern, lambda m: m[1] or f"\\{m[2]}", summary)
 
 
 def _blocks(summary: dict[str, Any]) -> Iterator[str]:
@@ -60,33 +60,33 @@ def _blocks(summary: dict[str, Any]) -> Iterator[str]:
     yield f"\n{plain(summary['never_shown'])}"
 
 
-def _release(told: dict[str, Any]) -> Iterator[str]:
-    if told["findings"]:
+def _release(document: dict[str, Any]) -> Iterator[str]:
+    if document["findings"]:
         yield from _heading("All tables together")
-        yield from map(_limit, told["findings"])
-    for one in told["tables"]:
+        yield from map(_limit, document["findings"])
+    for item in document["tables"]:
         yield from _heading(
-            f"{one['name']}: {one['sign']} {one['word']}", f"Policy: {one['policy']}"
+            f"{item['name']}: {item['sign']} {item['word']}", f"Policy: {item['policy']}"
         )
-        yield from map(_limit, one["rows"])
-        yield from _more(one["more"], "limits")
-        yield from (f"- {plain(line)}" for line in one["covers"])
-    yield from _more(told["more"], "tables")
-    if told["waivers"]:
+        yield from map(_limit, item["rows"])
+        yield from _more(item["more"], "limits")
+        yield from (f"- {plain(line)}" for line in item["covers"])
+    yield from _more(document["more"], "tables")
+    if document["waivers"]:
         yield from _heading("Waivers")
         keys = ("budget", "table", "reason", "owner", "expires", "needed")
-        yield from table(keys, [[one[key] for key in keys] for one in told["waivers"]])
-    if told["approvals"]["asked"]:
-        given = told["approvals"]["given"]
-        yield from _heading(f"{len(given)} of {told['approvals']['asked']} approvals")
-        yield from (f"- {plain(one['by'])}, {plain(one['at'])}" for one in given)
-    if told["chain"]:
-        earlier = ", ".join(map(plain, told["chain"]["earlier"])) or "none"
+        yield from table(keys, [[item[key] for key in keys] for item in document["waivers"]])
+    if document["approvals"]["asked"]:
+        value = document["approvals"]["given"]
+        yield from _heading(f"{len(value)} of {document['approvals']['asked']} approvals")
+        yield from (f"- {plain(item['by'])}, {plain(item['at'])}" for item in value)
+    if document["chain"]:
+        earlier = ", ".join(map(plain, document["chain"]["earlier"])) or "none"
         yield from _heading("What was published before")
         yield f"- Compared: {earlier}"
-        if told["chain"]["separate"]:
-            yield f"- Declared separate: {', '.join(map(plain, told['chain']['separate']))}"
-        yield f"- End of the chain: {plain(told['chain']['head'])}"
+        if document["chain"]["separate"]:
+            yield f"- Declared separate: {', '.join(map(plain, document['chain']['separate']))}"
+        yield f"- End of the chain: {plain(document['chain']['head'])}"
 
 
 def _limit(row: dict[str, Any]) -> str:
@@ -129,64 +129,66 @@ def _more(number: int, what: str) -> Iterator[str]:
         yield f"\nAnd {number:,} more {what}, not shown."
 
 
-def _budgets(told: dict[str, Any] | None) -> Iterator[str]:
-    if told:
-        yield from _heading(told["title"], told["note"])
-        yield from map(_limit, told["rows"])
-        yield from _more(told["more"], "limits")
+def _budgets(document: dict[str, Any] | None) -> Iterator[str]:
+    if document:
+        yield from _heading(document["title"], document["note"])
+        yield from map(_limit, document["rows"])
+        yield from _more(document["more"], "limits")
 
 
-def _classes(told: dict[str, Any] | None) -> Iterator[str]:
-    if told:
-        yield from _heading(told["title"], told["note"])
+def _classes(document: dict[str, Any] | None) -> Iterator[str]:
+    if document:
+        yield from _heading(document["title"], document["note"])
         rows = [
             (row["label"], row["people_text"], row["share_text"], "yes" if row["too_few"] else "")
-            for row in told["rows"]
+            for row in document["rows"]
         ]
-        yield from table(("Class of", told["people"].capitalize(), "Share", "Too small"), rows)
+        yield from table(("Class of", document["people"].capitalize(), "Share", "Too small"), rows)
 
 
-def _drivers(told: dict[str, Any] | None) -> Iterator[str]:
-    if told:
-        yield from _heading(told["title"], told["note"])
-        yield f"Now {plain(told['now_text'])}.\n"
-        rows = [(row["name"], row["share_text"]) for row in told["rows"]]
+def _drivers(document: dict[str, Any] | None) -> Iterator[str]:
+    if document:
+        yield from _heading(document["title"], document["note"])
+        yield f"Now {plain(document['now_text'])}.\n"
+        rows = [(row["name"], row["share_text"]) for row in document["rows"]]
         yield from table(("Left out", "Then"), rows)
-        yield from _more(told["more"], "columns")
+        yield from _more(document["more"], "columns")
 
 
-def _attackers(told: dict[str, Any] | None) -> Iterator[str]:
-    if told:
+def _attackers(document: dict[str, Any] | None) -> Iterator[str]:
+    if document:
         yield from _heading("What an attacker can do")
-        for row in told["rows"]:
+        for row in document["rows"]:
             yield f"- {row['title']}: {plain(row['sentence'])}"
-        if told["note"]:
-            yield f"\n{plain(told['note'])}"
+        if document["note"]:
+            yield f"\n{plain(document['note'])}"
 
 
-def _sensitive(told: dict[str, Any] | None) -> Iterator[str]:
-    if told:
-        yield from _heading("Sensitive columns", told["note"])
+def _sensitive(document: dict[str, Any] | None) -> Iterator[str]:
+    if document:
+        yield from _heading("Sensitive columns", document["note"])
         rows = [
             (column["name"], row["name"], row["text"])
-            for column in told["columns"]
+            for column in document["columns"]
             for row in (*column["rows"], *column["rest"])
         ]
         yield from table(("Column", "Measure", "Of the worst class"), rows)
-        yield from _more(told["more"], "sensitive columns")
+        yield from _more(document["more"], "sensitive columns")
 
 
-def _population(told: dict[str, Any] | None) -> Iterator[str]:
-    if told:
-        yield from _heading("The population behind the table", told["sentence"])
-        models = told.get("models") or []
+def _population(document: dict[str, Any] | None) -> Iterator[str]:
+    if document:
+        yield from _heading("The population behind the table", document["sentence"])
+        models = document.get("models") or []
         if models:
-            rows = [(one["name"], one["share_text"], one["note"]) for one in models]
+            rows = [(model["name"], model["share_text"], model["note"]) for model in models]
             yield from table(("Model", "Unique", "Note"), rows)
 
 
-def _groups(told: dict[str, Any] | None) -> Iterator[str]:
-    if told:
-        yield from _heading("Smaller groups", told["sentence"])
-        rows = [(row["size_text"], row["share_text"], row["range_text"]) for row in told["rows"]]
+def _groups(document: dict[str, Any] | None) -> Iterator[str]:
+    if document:
+        yield from _heading("Smaller groups", document["sentence"])
+        rows = [
+            (row["size_text"], row["share_text"], row["range_text"]) for row in document["rows"]
+        ]
         yield from table(("Group of", "Alone", "95% between"), rows)

@@ -104,4 +104,4 @@ BEHIND = (
 
 def behind() -> list[dict[str, str]]:
     """Return the explanations as plain values."""
-    return [asdict(one) for one in BEHIND]
+    return [asdict(item) for item in BEHIND]

@@ -117,13 +117,13 @@ def measured(
     evidence = counted.measured[qid]
     tell("counting the classes without each column")
     sizes, without = _sizes(policy, table, qid, evidence)
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "scores": {key: value for key, value in evidence.worst.items() if key[1] in FORMULAS},
         "by": policy.by,
         "n_qids": len(counted.measured),
     }
     if sizes is None:
-        return Measured(verdict, judged, passes=engine.passes, **told)
+        return Measured(verdict, judged, passes=engine.passes, **document)
     context = context_of(policy, table.roles, population=population, n_original=n_original)
     # Where rare people are known to be gone, the page tells of nobody outside the table either.
     gone = no_prediction(evidence, context)
@@ -139,7 +139,7 @@ def measured(
         groups=() if gone else predictions(sizes, group_size),
         # Measuring against others asks an engine of its own, once.
         passes=engine.passes + (risk.basis in {"population", "weights"}),
-        **told,
+        **document,
     )
 
 
@@ -156,14 +156,14 @@ def _sizes(
     dropped = qid[:MOST_COLUMNS] if len(qid) > 1 else ()
     sets = [tuple(other for other in qid if other != name) for name in dropped]
     asked = [*([qid] if known is None else []), *sets]
-    found: list[Any] | Problem = []
+    results: list[Any] | Problem = []
     if asked:
         question = Question(tuple(asked), unit=table.roles.unit, missing=policy.missing)
-        found = attempt(lambda: table.engine.count(table.frame, question))
-    if isinstance(found, Problem):
+        results = attempt(lambda: table.engine.count(table.frame, question))
+    if isinstance(results, Problem):
         return None if known is None else ClassSizes.of(known), {}
-    whole = found.pop(0) if known is None else known
-    without = {name: ClassSizes.of(one) for name, one in zip(dropped, found, strict=True)}
+    whole = results.pop(0) if known is None else known
+    without = {name: ClassSizes.of(item) for name, item in zip(dropped, results, strict=True)}
     return ClassSizes.of(whole), without
 
 
@@ -171,15 +171,15 @@ def _risk(
     context: Context, table: CheckedTable, evidence: Evidence, sizes: ClassSizes, *, gone: bool
 ) -> Risk:
     """Take what a budget has measured against a population, or measure it if there is one."""
-    found = evidence.apart.get("risk")
-    if found is None and (context.population is not None or context.weight is not None):
-        found = attempt(lambda: against_others(table.frame, table.engine, sizes.qid, context))
-    if isinstance(found, Risk):
-        return with_weight(found, sizes)
+    result = evidence.apart.get("risk")
+    if result is None and (context.population is not None or context.weight is not None):
+        result = attempt(lambda: against_others(table.frame, table.engine, sizes.qid, context))
+    if isinstance(result, Risk):
+        return with_weight(result, sizes)
     sampling = sampling_said(context)
     if sampling.known and not (gone and sampling.unsuppressed):
-        found = attempt(lambda: of_sample(sizes, sampling))
-    return found if isinstance(found, Risk) else of_release(sizes)
+        result = attempt(lambda: of_sample(sizes, sampling))
+    return result if isinstance(result, Risk) else of_release(sizes)
 
 
 def _population(
@@ -205,25 +205,25 @@ def predictions(sizes: ClassSizes, group_size: int | None = None) -> tuple[Predi
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         asked = [] if group_size is None else [sizes.predict_singletons(group_size)]
-        found = [attempt(lambda n=n: sizes.predict_singletons(n)) for n in usual - {group_size}]  # type: ignore[misc]
-    known = [*asked, *(one for one in found if not isinstance(one, Problem))]
-    return tuple(sorted(known, key=lambda one: one.group_size))
+        results = [attempt(lambda n=n: sizes.predict_singletons(n)) for n in usual - {group_size}]  # type: ignore[misc]
+    known = [*asked, *(item for item in results if not isinstance(item, Problem))]
+    return tuple(sorted(known, key=lambda item: item.group_size))
 
 
 def of_results(
-    found: Assessment, more: tuple[Any, ...], verdict: Verdict | None
+    assessment: Assessment, more: tuple[Any, ...], verdict: Verdict | None
 ) -> tuple[Measured, tuple[Any, ...]]:
     """Take what was measured elsewhere; results that have no place of their own are given back."""
-    sizes = found.sizes
+    sizes = assessment.sizes
     scores: dict[tuple[Name, str], float | Problem] = {}
-    for (measure, column), value in found.values.items():
+    for (measure, column), value in assessment.values.items():
         if column is not None:
             scores[column, getattr(value, "distance", MEASURES[measure].name)] = float(value)
-    groups = [one for one in more if isinstance(one, Prediction)]
-    populations = [one for one in more if isinstance(one, PopulationEstimate)]
-    rest = tuple(one for one in more if one not in groups and one not in populations)
+    groups = [item for item in more if isinstance(item, Prediction)]
+    populations = [item for item in more if isinstance(item, PopulationEstimate)]
+    rest = tuple(item for item in more if item not in groups and item not in populations)
     known = _of_sizes(sizes, scores) if verdict is None else verdict
-    by = verdict is not None and any(one.group is not None for one in verdict.findings)
+    by = verdict is not None and any(finding.group is not None for finding in verdict.findings)
     names = [name for name, role in known.columns.items() if role == "by"]
     made = Measured(
         known,

@@ -161,15 +161,15 @@ class Report(Summarised):
 
     def __repr__(self) -> str:
         """Print what decides, in lines that fit a terminal."""
-        told = self.summary["verdict"]
+        summary = self.summary["verdict"]
         budgets = self.summary.get("budgets") or {"rows": []}
         broken = [row["sentence"] for row in budgets["rows"] if row["status"] != "pass"]
-        lines = dict.fromkeys((*broken, *told["notes"]))
+        lines = dict.fromkeys((*broken, *summary["notes"]))
         return fitted(
-            f"{told['word']} ({self.summary['masthead']['title']})",
-            told["headline"],
+            f"{summary['word']} ({self.summary['masthead']['title']})",
+            summary["headline"],
             *(f"- {line}" for line in lines),
-            *(f"> {line}" for line in told["next"]),
+            *(f"> {line}" for line in summary["next"]),
             "report.save('report.html') writes the page.",
         )
 
@@ -188,7 +188,7 @@ class Report(Summarised):
 
 
 def html(
-    found: Assessment, *more: Any, verdict: Verdict | None = None, title: str | None = None
+    assessment: Assessment, *more: Any, verdict: Verdict | None = None, title: str | None = None
 ) -> str:
     """Write a page about a table from what was measured of it already (needs Jinja2).
 
@@ -226,7 +226,7 @@ def html(
     from anonrisk.reporting.measured import of_results
     from anonrisk.reporting.summary import summarise
 
-    known, rest = of_results(found, more, verdict)
+    known, rest = of_results(assessment, more, verdict)
     return _rendered(summarise(known, title, rest))
 
 

@@ -116,7 +116,7 @@ def report(
     else:
         policy = _of_columns(frame, policy_or_qids, sensitive, unit, missing)
     with shown(progress=progress):
-        found = measured(
+        result = measured(
             policy,
             frame,
             judged=judged,
@@ -128,14 +128,14 @@ def report(
             group_size=group_size,
             n_original=n_original,
         )
-    if not judged and found.sizes is None:
+    if not judged and result.sizes is None:
         # What went wrong is an error to somebody who asked for numbers and no verdict.
         classes(frame, policy_or_qids, unit=unit, missing=missing)  # type: ignore[arg-type]
         # That the policy above asks for nothing is no news.
-        failures = (one for one in found.verdict.failures if one.budget != LIMITS)
-        raise EngineError(" ".join(one.sentence for one in failures))
-    verdict = found.verdict if judged else None
-    return Report(summarise(found, title), verdict)
+        failures = (failure for failure in result.verdict.failures if failure.budget != LIMITS)
+        raise EngineError(" ".join(failure.sentence for failure in failures))
+    verdict = result.verdict if judged else None
+    return Report(summarise(result, title), verdict)
 
 
 def _of_columns(
@@ -151,7 +151,7 @@ def _of_columns(
         _, question, columns = question_about(
             frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive="value"
         )
-        about = {"sensitive": [one.column for one in columns], "missing_sensitive": "value"}
+        about = {"sensitive": [column.column for column in columns], "missing_sensitive": "value"}
     if missing == "drop":
         about["max_dropped_fraction"] = 1.0
     if question.unit is not None:

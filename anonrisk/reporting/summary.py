@@ -41,9 +41,9 @@ _DISTANCES = ("equal", "ordered", "hierarchical")
 # ---- class sizes --------------------------------------------------------------------------------
 
 
-def classes(found: Measured, people: People) -> dict[str, Any] | None:
+def classes(measured: Measured, people: People) -> dict[str, Any] | None:
     """Return how many people share a combination, by the size of their class."""
-    sizes = found.sizes
+    sizes = measured.sizes
     if sizes is None:
         return None
     k = people.k if people.k is not None and people.k > 1 else None
@@ -51,7 +51,7 @@ def classes(found: Measured, people: People) -> dict[str, Any] | None:
     largest = max(share for _, _, _, share in _bands(sizes, k))
     return {
         "title": title,
-        "note": _of_all_groups(found),
+        "note": _of_all_groups(measured),
         "k": k,
         "smallest": sizes.k,
         "n_classes": sizes.n_classes,
@@ -73,10 +73,10 @@ def classes(found: Measured, people: People) -> dict[str, Any] | None:
     }
 
 
-def _of_all_groups(found: Measured) -> str | None:
-    if found.by is None:
+def _of_all_groups(measured: Measured) -> str | None:
+    if measured.by is None:
         return None
-    return f"Of the whole table, all groups of {name_of(found.by)} together."
+    return f"Of the whole table, all groups of {name_of(measured.by)} together."
 
 
 def _label(low: int, high: int, k: int | None) -> str:
@@ -100,56 +100,56 @@ def _bands(sizes: ClassSizes, k: int | None) -> list[tuple[int, int, int, float]
         inside = (sizes.sizes > below) & (sizes.sizes <= high)
         bands.append((below + 1, high, int(sizes.records[inside].sum())))
     small = [band for band in bands if band[1] < (k or 1)]
-    told = _joined([*_joined(small), *_joined(bands[len(small) :])])
-    return [(low, high, people, people / sizes.n_records) for low, high, people in told]
+    summary = _joined([*_joined(small), *_joined(bands[len(small) :])])
+    return [(low, high, people, people / sizes.n_records) for low, high, people in summary]
 
 
 def _joined(bands: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     """Leave out empty bands, and join those of too few people with the next, or else the last."""
-    told: list[tuple[int, int, int]] = []
+    lines: list[tuple[int, int, int]] = []
     filled = [band for band in bands if band[-1]]
     for i, (low, high, people) in enumerate(filled):
         few = i == len(filled) - 1 and people < FLOOR
-        if told and (few or told[-1][-1] < FLOOR):
-            before, _, more = told.pop()
-            told.append((before, high, people + more))
+        if lines and (few or lines[-1][-1] < FLOOR):
+            before, _, more = lines.pop()
+            lines.append((before, high, people + more))
         else:
-            told.append((low, high, people))
-    return told
+            lines.append((low, high, people))
+    return lines
 
 
 # ---- what drives it -----------------------------------------------------------------------------
 
 
-def drivers(found: Measured, people: People) -> dict[str, Any] | None:
+def drivers(measured: Measured, people: People) -> dict[str, Any] | None:
     """Return how many would be alone without each column, the one that helps most first."""
-    sizes = found.sizes
-    if sizes is None or not found.without:
+    sizes = measured.sizes
+    if sizes is None or not measured.without:
         return None
     few = people.k or 2
     # Where nobody is alone, those who hide among too few are what is left to lower.
     k = 2 if sizes.k == 1 or few <= 2 else few
     what = "the share alone" if k == 2 else f"the share among fewer than {k:,}"
-    _, now = people.below(sizes, k)
-    rows = [_driver(name, one, people, k, now) for name, one in found.without.items()]
+    _, current = people.below(sizes, k)
+    rows = [_driver(name, item, people, k, current) for name, item in measured.without.items()]
     # What is not told is a few, more than nobody.
     rows.sort(key=lambda row: 1e-12 if row["share"] is None else row["share"])
     return {
         "title": f"{what.capitalize()}, without each column",
-        "note": _of_all_groups(found),
+        "note": _of_all_groups(measured),
         "what": what,
-        "now": now,
-        "now_text": _share(now, people),
+        "now": current,
+        "now_text": _share(current, people),
         "rows": rows,
         "more": len(sizes.qid) - len(rows),
     }
 
 
 def _driver(
-    name: Name, sizes: ClassSizes, people: People, k: int, now: float | None
+    name: Name, sizes: ClassSizes, people: People, k: int, current: float | None
 ) -> dict[str, Any]:
     _, share = people.below(sizes, k)
-    helps = share == 0 if now is None else share is None or share < now
+    helps = share == 0 if current is None else share is None or share < current
     return {
         "name": name_of(name),
         "share": share,
@@ -165,15 +165,15 @@ def _share(share: float | None, people: People) -> str:
 # ---- attackers ----------------------------------------------------------------------------------
 
 
-def attackers(found: Measured, people: People) -> dict[str, Any] | None:
+def attackers(measured: Measured, people: People) -> dict[str, Any] | None:
     """Return what three attackers can do, with what nobody knows as an interval."""
-    sizes, risk = found.sizes, found.risk
+    sizes, risk = measured.sizes, measured.risk
     if sizes is None or risk is None:
         return None
     known = risk.basis != "release"
     outside = None
-    if found.population is not None and not isinstance(found.population, Problem):
-        outside = found.population.population_size - sizes.n_records
+    if measured.population is not None and not isinstance(measured.population, Problem):
+        outside = measured.population.population_size - sizes.n_records
     least = None if known else _least(sizes, outside)
     rows = [
         {
@@ -195,7 +195,7 @@ def attackers(found: Measured, people: People) -> dict[str, Any] | None:
         "a sampling_fraction."
     )
     notes = [f"{note[:1].upper()}{note[1:]}." for note in risk.notes] if known else [doubt]
-    return {"note": " ".join(filter(None, (_of_all_groups(found), *notes))), "rows": rows}
+    return {"note": " ".join(filter(None, (_of_all_groups(measured), *notes))), "rows": rows}
 
 
 def _least(sizes: ClassSizes, outside: int | None) -> tuple[float, float]:
@@ -209,24 +209,24 @@ def _least(sizes: ClassSizes, outside: int | None) -> tuple[float, float]:
 def _attacker(attacker: Attacker, least: tuple[float, float] | None = None) -> dict[str, Any]:
     """Return both ends of each risk; `least` where nothing is known of a population."""
     title = f"The {attacker.name}{'' if least is None else ' (bounds only)'}"
-    told: dict[str, Any] = {"name": attacker.name, "title": title, "known": least is None}
+    document: dict[str, Any] = {"name": attacker.name, "title": title, "known": least is None}
     ends = (attacker.highest_interval, attacker.average_interval)
     for i, (measure, interval) in enumerate(zip(("highest", "average"), ends, strict=True)):
         if interval is None:
-            told[measure] = None
+            document[measure] = None
             continue
         low = interval.low if least is None else min(least[i], interval.high)
-        told[measure] = {"low": float(low), "high": float(interval.high)}
-    told["sentence"] = _attacks(attacker.name, told)
-    return told
+        document[measure] = {"low": float(low), "high": float(interval.high)}
+    document["sentence"] = _attacks(attacker.name, document)
+    return document
 
 
-def _attacks(name: str, told: dict[str, Any]) -> str:
-    highest, average = told["highest"], told["average"]
+def _attacks(name: str, document: dict[str, Any]) -> str:
+    highest, average = document["highest"], document["average"]
     if name == "marketer":
         return f"Of all, expected to find {_chance(average)}."
-    found = f"Finds whoever is easiest to find with a chance of {_chance(highest)}"
-    return f"{found}, and on average {_chance(average)}."
+    text = f"Finds whoever is easiest to find with a chance of {_chance(highest)}"
+    return f"{text}, and on average {_chance(average)}."
 
 
 def _chance(ends: dict[str, Any]) -> str:
@@ -240,31 +240,31 @@ def _chance(ends: dict[str, Any]) -> str:
 # ---- sensitive columns --------------------------------------------------------------------------
 
 
-def sensitive(found: Measured) -> dict[str, Any] | None:
+def sensitive(measured: Measured) -> dict[str, Any] | None:
     """Return l and t of each sensitive column against their limits, and the other measures."""
     columns: dict[Name, dict[str, float | Problem]] = {}
-    for (column, score), value in found.scores.items():
+    for (column, score), value in measured.scores.items():
         columns.setdefault(column, {})[score] = value
     if not columns:
         return None
     shown = list(columns.items())[:_MOST_SENSITIVE]
     note = None
-    if found.by is not None:
-        note = f"Of classes of the quasi-identifier within each group of {name_of(found.by)}."
+    if measured.by is not None:
+        note = f"Of classes of the quasi-identifier within each group of {name_of(measured.by)}."
     return {
         "note": note,
-        "columns": [_column(found, column, scores) for column, scores in shown],
+        "columns": [_column(measured, column, scores) for column, scores in shown],
         "more": len(columns) - len(shown),
     }
 
 
-def _column(found: Measured, column: Name, scores: dict[str, float | Problem]) -> dict[str, Any]:
+def _column(measured: Measured, column: Name, scores: dict[str, float | Problem]) -> dict[str, Any]:
     rows = [_score(score, value) for score, value in scores.items()]
     main = [row for row in rows if row["score"] in ("distinct", *_DISTANCES)]
     limits = [
-        limit_row(one)
-        for one in found.verdict.findings
-        if found.judged and one.sensitive == column and one.group is None
+        limit_row(finding)
+        for finding in measured.verdict.findings
+        if measured.judged and finding.sensitive == column and finding.group is None
     ]
     return {
         "name": name_of(column),
@@ -278,23 +278,23 @@ def _score(score: str, value: float | Problem) -> dict[str, Any]:
     formula = FORMULAS[score]
     name = "t-closeness" if score in _DISTANCES else formula.measure.replace("_", " ")
     names = {"ldiv": "l-diversity", "entropy ldiv": "entropy l-diversity"}
-    told = {
+    fields = {
         "score": score,
         "name": names.get(name, name) + (f" ({score} distance)" if score in _DISTANCES else ""),
         "meaning": formula.meaning or FORMULAS["hierarchical"].meaning,
     }
     if isinstance(value, Problem):
-        return {**told, "value": None, "text": f"could not be measured: {cut(value.message)}"}
-    return {**told, "value": plain(float(value)), "text": number(float(value))}
+        return {**fields, "value": None, "text": f"could not be measured: {cut(value.message)}"}
+    return {**fields, "value": plain(float(value)), "text": number(float(value))}
 
 
 # ---- population ---------------------------------------------------------------------------------
 
 
-def population(found: Measured, people: People) -> dict[str, Any] | None:
+def population(measured: Measured, people: People) -> dict[str, Any] | None:
     """Return what can be true of the population: bounds first, models beside them."""
-    estimate = found.population
-    if found.sizes is None:
+    estimate = measured.population
+    if measured.sizes is None:
         return None
     if estimate is None:
         return {
@@ -308,7 +308,7 @@ def population(found: Measured, people: People) -> dict[str, Any] | None:
     doubt = ""
     if estimate.widened > 1:
         doubt = " The class sizes are not those of a simple random sample: do not rely on this."
-    models = [_model(one, estimate) for one in estimate.estimates if one.uniques is not None]
+    models = [_model(item, estimate) for item in estimate.estimates if item.uniques is not None]
     return {
         "sentence": f"Of {estimate.population_size:,} people, of whom the table has "
         f"{people.count(estimate.n_records)}, between {percent(low)} and {percent(high)} are "
@@ -322,31 +322,31 @@ def population(found: Measured, people: People) -> dict[str, Any] | None:
     }
 
 
-def _model(one: Any, estimate: PopulationEstimate) -> dict[str, Any]:
-    share = float(one.uniques) / estimate.population_size
+def _model(item: Any, estimate: PopulationEstimate) -> dict[str, Any]:
+    share = float(item.uniques) / estimate.population_size
     return {
-        "name": one.model.replace("_", " "),
+        "name": item.model.replace("_", " "),
         "share": share,
         "share_text": percent(share),
-        "note": cut(one.note),
-        "doubtful": bool(one.doubtful),
+        "note": cut(item.note),
+        "doubtful": bool(item.doubtful),
     }
 
 
 # ---- group size ---------------------------------------------------------------------------------
 
 
-def groups(found: Measured, people: People) -> dict[str, Any] | None:
+def groups(measured: Measured, people: People) -> dict[str, Any] | None:
     """Return how many of a smaller group would be alone."""
     rows = []
-    for one in found.groups:
-        low, high = (end / one.group_size for end in one.interval(0.95))
+    for group in measured.groups:
+        low, high = (end / group.group_size for end in group.interval(0.95))
         rows.append(
             {
-                "size": one.group_size,
-                "size_text": f"{one.group_size:,}",
-                "share": one.fraction,
-                "share_text": percent(one.fraction),
+                "size": group.group_size,
+                "size_text": f"{group.group_size:,}",
+                "share": group.fraction,
+                "share_text": percent(group.fraction),
                 "low": low,
                 "high": high,
                 "range_text": f"{percent(low)} to {percent(high)}",
@@ -402,29 +402,29 @@ _MISSING = {
 
 
 def summarise(
-    found: Measured, title: str | None = None, more: tuple[Any, ...] = ()
+    measured: Measured, title: str | None = None, more: tuple[Any, ...] = ()
 ) -> dict[str, Any]:
     """Return all that a report says as plain values that serialise as JSON."""
-    people = People.of(found)
+    people = People.of(measured)
     return {
         "schema_version": SCHEMA_VERSION,
         "library": "anonrisk",
-        "library_version": found.verdict.library_version,
-        "masthead": _masthead(found, people, title),
-        "verdict": _verdict(found, people),
-        "covers": _rows(found.verdict) if found.judged else [],
-        "columns": _columns(found.verdict, judged=found.judged),
-        "budgets": limits.budgets(found),
-        "classes": classes(found, people),
-        "drivers": drivers(found, people),
-        "attackers": attackers(found, people),
-        "sensitive": sensitive(found),
-        "population": population(found, people),
-        "groups": groups(found, people),
-        "more": [cut(repr(one), lines=True) for one in more],
-        "made": _made(found, people),
+        "library_version": measured.verdict.library_version,
+        "masthead": _masthead(measured, people, title),
+        "verdict": _verdict(measured, people),
+        "covers": _rows(measured.verdict) if measured.judged else [],
+        "columns": _columns(measured.verdict, judged=measured.judged),
+        "budgets": limits.budgets(measured),
+        "classes": classes(measured, people),
+        "drivers": drivers(measured, people),
+        "attackers": attackers(measured, people),
+        "sensitive": sensitive(measured),
+        "population": population(measured, people),
+        "groups": groups(measured, people),
+        "more": [cut(repr(item), lines=True) for item in more],
+        "made": _made(measured, people),
         "behind": behind(),
-        "never_shown": _never(found),
+        "never_shown": _never(measured),
     }
 
 
@@ -459,9 +459,9 @@ def words_of(status: str | None, caveats: Iterable[str] = ()) -> tuple[str, str,
 # ---- masthead -----------------------------------------------------------------------------------
 
 
-def _masthead(found: Measured, people: People, title: str | None) -> dict[str, Any]:
-    verdict = found.verdict
-    policy = verdict.policy_name or ("without a name" if found.judged else None)
+def _masthead(measured: Measured, people: People, title: str | None) -> dict[str, Any]:
+    verdict = measured.verdict
+    policy = verdict.policy_name or ("without a name" if measured.judged else None)
     rows = None if verdict.n_rows is None else verdict.n_rows + (verdict.n_dropped or 0)
     facts = [
         ("Policy", None if policy is None else cut(policy)),
@@ -470,11 +470,11 @@ def _masthead(found: Measured, people: People, title: str | None) -> dict[str, A
         ("Rows", None if rows is None else f"{rows:,}"),
         ("Persons", people.size if verdict.unit is not None else None),
         ("Checked", f"{verdict.checked_at.replace('T', ' ').removesuffix('+00:00')} UTC"),
-        ("Policy digest", verdict.policy_digest if found.judged else None),
+        ("Policy digest", verdict.policy_digest if measured.judged else None),
         ("Made by", f"anonrisk {verdict.library_version}"),
     ]
-    told = [{"label": label, "text": text} for label, text in facts if text]
-    return {"title": cut(title or _TITLE), "facts": told}
+    lines = [{"label": label, "text": text} for label, text in facts if text]
+    return {"title": cut(title or _TITLE), "facts": lines}
 
 
 def _files(verdict: Verdict) -> str | None:
@@ -487,17 +487,17 @@ def _files(verdict: Verdict) -> str | None:
 # ---- verdict ------------------------------------------------------------------------------------
 
 
-def _verdict(found: Measured, people: People) -> dict[str, Any]:
-    verdict = found.verdict
-    status = verdict.status if found.judged else None
-    word, sign, tone = words_of(verdict.status, verdict.caveats) if found.judged else WORDS[None]
+def _verdict(measured: Measured, people: People) -> dict[str, Any]:
+    verdict = measured.verdict
+    status = verdict.status if measured.judged else None
+    word, sign, tone = words_of(verdict.status, verdict.caveats) if measured.judged else WORDS[None]
     notes = []
     if verdict.not_looked_at and status != PASS:
         notes.append(cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))
-    if found.judged:
+    if measured.judged:
         notes += _others_broken(verdict, status)
     warned = len(verdict.warnings)
-    if found.judged and warned:
+    if measured.judged and warned:
         warnings = "1 limit that only warns is" if warned == 1 else f"{warned:,} that only warn are"
         notes.append(f"{warnings} broken as well.")
     return {
@@ -505,14 +505,14 @@ def _verdict(found: Measured, people: People) -> dict[str, Any]:
         "word": word,
         "sign": sign,
         "tone": tone,
-        "headline": _headline(found, people, status),
+        "headline": _headline(measured, people, status),
         "notes": notes,
-        "next": _next_steps(found, people, status),
+        "next": _next_steps(measured, people, status),
     }
 
 
-def _headline(found: Measured, people: People, status: str | None) -> str:
-    verdict = found.verdict
+def _headline(measured: Measured, people: People, status: str | None) -> str:
+    verdict = measured.verdict
     if status is None:
         return f"No policy was given, so nothing is decided. {people.alone_sentence()}"
     if status == PASS:
@@ -521,64 +521,68 @@ def _headline(found: Measured, people: People, status: str | None) -> str:
         kept = f"Keeps {which} of {policy}, for the columns it covers."
         return " ".join(filter(None, (kept, cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))))
     if status == COULD_NOT_ASSESS:
-        doubts = [one for one in verdict.failures if one.status == COULD_NOT_ASSESS]
+        doubts = [failure for failure in verdict.failures if failure.status == COULD_NOT_ASSESS]
         reason = limits.sentence_of(doubts[0]) if doubts else "nothing was checked."
         return NOBODY_CAN_TELL.format(reason)
-    return f"Do not publish this table as it is. {_why(found, people)}"
+    return f"Do not publish this table as it is. {_why(measured, people)}"
 
 
-def _why(found: Measured, people: People) -> str:
+def _why(measured: Measured, people: People) -> str:
     """Return the failure that people understand best: someone alone, or among too few.
 
     People are counted in the whole table, by the quasi-identifier with most columns.
     """
-    failed = [one for one in found.verdict.failures if one.status == FAIL]
-    sizes = found.sizes
+    failed = [failure for failure in measured.verdict.failures if failure.status == FAIL]
+    sizes = measured.sizes
     for budget in ("max_unique_fraction", "max_fraction_below_k", "k"):
-        for one in failed:
-            about = one.budget == budget and one.group is None
-            if sizes is None or not about or one.qid != sizes.qid or one.limit is None:
+        for failure in failed:
+            about = failure.budget == budget and failure.group is None
+            if sizes is None or not about or failure.qid != sizes.qid or failure.limit is None:
                 continue
             if budget == "max_unique_fraction":
-                told = people.alone_sentence().removesuffix(".")
+                text = people.alone_sentence().removesuffix(".")
             else:
-                k = int(one.parameters.get("k", one.limit))
+                k = int(failure.parameters.get("k", failure.limit))
                 hidden = people.hidden_sentence(sizes, k).removesuffix(".")
-                told = f"{hidden} by their {listed(sizes.qid)}"
-            allowed = "nobody" if budget == "k" else messages.as_given(one.limit)
-            return f"{told}; the policy allows {allowed}."
+                text = f"{hidden} by their {listed(sizes.qid)}"
+            allowed = "nobody" if budget == "k" else messages.as_given(failure.limit)
+            return f"{text}; the policy allows {allowed}."
     return limits.sentence_of(failed[0])
 
 
 def _others_broken(verdict: Verdict, status: str | None) -> list[str]:
     """Return how many limits decide beside the one in the headline."""
-    told = []
+    lines = []
     for kind, what in ((FAIL, "broken"), (COULD_NOT_ASSESS, "in doubt: nobody can tell")):
-        n = sum(one.status == kind for one in verdict.failures) - (kind == status)
+        n = sum(failure.status == kind for failure in verdict.failures) - (kind == status)
         if n > 0:
-            told.append(f"{'1 other limit is' if n == 1 else f'{n:,} other limits are'} {what}.")
-    return told
+            lines.append(f"{'1 other limit is' if n == 1 else f'{n:,} other limits are'} {what}.")
+    return lines
 
 
-def _next_steps(found: Measured, people: People, status: str | None) -> list[str]:
+def _next_steps(measured: Measured, people: People, status: str | None) -> list[str]:
     """Return what to do; after a failure, what lowers the risk most."""
-    if status == PASS and found.verdict.not_looked_at:
+    if status == PASS and measured.verdict.not_looked_at:
         return [_NEXT_UNSEEN]
-    return (_lowering(found, people) if status == FAIL else []) or [_NEXT[status]]
+    return (_lowering(measured, people) if status == FAIL else []) or [_NEXT[status]]
 
 
-def _lowering(found: Measured, people: People) -> list[str]:
+def _lowering(measured: Measured, people: People) -> list[str]:
     """Name the column that does most when it is left out, and the search for coarser ones."""
-    failed = {one.budget for one in found.verdict.failures if one.status == FAIL}
+    failed = {failure.budget for failure in measured.verdict.failures if failure.status == FAIL}
     steps = ["Remove the direct identifiers."] if "direct" in failed else []
-    driven = drivers(found, people)
+    driven = drivers(measured, people)
     best = driven["rows"][0] if driven else None
     if driven and best and best["helps"]:
         steps.append(
             f"Leave out {best['name']}: {driven['what']} would fall from {driven['now_text']} to "
             f"{best['share_text']}."
         )
-    asked = [one.enough_k for one in found.verdict.failures if one.qid and one.group is None]
+    asked = [
+        failure.enough_k
+        for failure in measured.verdict.failures
+        if failure.qid and failure.group is None
+    ]
     k = max(filter(None, asked), default=None)
     if k is not None:
         first = "Or make" if steps else "Make"
@@ -602,12 +606,12 @@ def _columns(verdict: Verdict, *, judged: bool) -> list[dict[str, Any]]:
     groups = list(covered.groups())
     if ROW_LABELS in covered.not_looked_at and ROW_LABELS not in covered.roles:
         groups.append(((ROW_LABELS,), None, ""))
-    told = []
+    lines = []
     for role, label in _ROLES.items():
         for names, own, seen_by in groups:
             if own != role:
                 continue
-            told.append(
+            lines.append(
                 {
                     "role": role,
                     "label": label,
@@ -618,59 +622,63 @@ def _columns(verdict: Verdict, *, judged: bool) -> list[dict[str, Any]]:
                     "more": max(0, len(names) - _MOST_NAMES),
                 }
             )
-    return told
+    return lines
 
 
 # ---- how it was made ----------------------------------------------------------------------------
 
 
-def _made(found: Measured, people: People) -> list[dict[str, str]]:
-    verdict = found.verdict
+def _made(measured: Measured, people: People) -> list[dict[str, str]]:
+    verdict = measured.verdict
     dropped = verdict.n_dropped or 0
     facts = [
         ("Engine", verdict.engine),
-        ("Passes over the table", f"{found.passes:,}" if found.passes else None),
+        ("Passes over the table", f"{measured.passes:,}" if measured.passes else None),
         ("Missing values", _MISSING[verdict.missing]),
         ("Rows left out", f"{dropped:,}" if dropped else None),
         ("Whose row it is", None if verdict.unit is None else name_of(verdict.unit)),
-        ("Quasi-identifier", None if found.sizes is None else listed(found.sizes.qid)),
-        ("Others", _others(found)),
-        ("Groups", _groups(found)),
+        ("Quasi-identifier", None if measured.sizes is None else listed(measured.sizes.qid)),
+        ("Others", _others(measured)),
+        ("Groups", _groups(measured)),
         ("Exact", "columns, budgets, class sizes, columns left out, prosecutor, sensitive columns"),
-        ("Estimated", _estimated(found, people)),
+        ("Estimated", _estimated(measured, people)),
         ("Version", f"anonrisk {verdict.library_version}"),
     ]
     return [{"label": label, "text": text} for label, text in facts if text]
 
 
-def _others(found: Measured) -> str | None:
-    if found.n_qids < 2:
+def _others(measured: Measured) -> str | None:
+    if measured.n_qids < 2:
         return None
     return (
-        f"the policy has limits for {found.n_qids:,} quasi-identifiers; pictures and measures are "
-        "of the one with most columns, the limits of all"
+        f"the policy has limits for {measured.n_qids:,} quasi-identifiers; pictures and measures "
+        "are of the one with most columns, the limits of all"
     )
 
 
-def _groups(found: Measured) -> str | None:
-    if found.by is None:
+def _groups(measured: Measured) -> str | None:
+    if measured.by is None:
         return None
     return (
-        f"limits are checked in each group of {name_of(found.by)}; pictures and measures are of "
+        f"limits are checked in each group of {name_of(measured.by)}; pictures and measures are of "
         "the whole table, all groups together"
     )
 
 
-def _estimated(found: Measured, people: People) -> str:
-    known = found.population is not None and not isinstance(found.population, Problem)
-    told = ["group sizes (exact law of a draw from this table)"] if found.groups else []
-    told += ["population (bounds, and models)"] if known else []
-    told += ["journalist and marketer"] if people.basis in ("sampling_fraction", "weights") else []
-    return ", ".join(told) or "nothing"
+def _estimated(measured: Measured, people: People) -> str:
+    known = measured.population is not None and not isinstance(measured.population, Problem)
+    lines = ["group sizes (exact law of a draw from this table)"] if measured.groups else []
+    lines += ["population (bounds, and models)"] if known else []
+    lines += ["journalist and marketer"] if people.basis in ("sampling_fraction", "weights") else []
+    return ", ".join(lines) or "nothing"
 
 
-def _never(found: Measured) -> str:
-    but = f", but the groups of {name_of(found.by)}, which the policy asks for" if found.by else ""
+def _never(measured: Measured) -> str:
+    but = (
+        f", but the groups of {name_of(measured.by)}, which the policy asks for"
+        if measured.by
+        else ""
+    )
     return (
         f"No cell of the table is on this page{but}; no label of a class, no number of a record, "
         f"and, beside what the limits are compared with, no count of fewer than {FLOOR} people."

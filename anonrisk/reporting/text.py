@@ -26,8 +26,8 @@ _MOST_LISTED = 8
 def cut(text: object, longest: int = _LONGEST, *, lines: bool = False) -> str:
     """Escape a text, and shorten it where it is too long to be read; `lines` keeps its lines."""
     rows = str(text).splitlines()[:_MOST_LINES]
-    told = escaped("\n".join(rows), but="\n") if lines else shown(text)
-    return told if len(told) <= longest else f"{told[: longest - 1]}…"
+    summary = escaped("\n".join(rows), but="\n") if lines else shown(text)
+    return summary if len(summary) <= longest else f"{summary[: longest - 1]}…"
 
 
 def name_of(name: Name) -> str:
@@ -38,8 +38,8 @@ def name_of(name: Name) -> str:
 def and_more(names: Sequence[str], most: int) -> str:
     """List the first names, and say how many there are beside."""
     more = len(names) - most
-    told = list(names[:most]) + ([f"{more:,} more"] if more > 0 else [])
-    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+    lines = list(names[:most]) + ([f"{more:,} more"] if more > 0 else [])
+    return lines[0] if len(lines) == 1 else f"{', '.join(lines[:-1])} and {lines[-1]}"
 
 
 def listed(names: Iterable[Name]) -> str:
@@ -93,14 +93,14 @@ class People:
     basis: str
 
     @classmethod
-    def of(cls, found: Measured) -> People:
+    def of(cls, measured: Measured) -> People:
         """Take the words from the unit, and k from the limits."""
-        noun = "record" if found.verdict.unit is None else "person"
-        of_k = [one.limit for one in found.verdict.findings if one.budget == "k"]
-        of_k += [one.parameters.get("k") for one in found.verdict.findings]
-        stated = [int(k) for k in of_k if k is not None] if found.judged else []
-        basis = "release" if found.risk is None else found.risk.basis
-        return cls(found.sizes, noun, max(stated, default=None), basis)
+        noun = "record" if measured.verdict.unit is None else "person"
+        of_k = [finding.limit for finding in measured.verdict.findings if finding.budget == "k"]
+        of_k += [finding.parameters.get("k") for finding in measured.verdict.findings]
+        stated = [int(k) for k in of_k if k is not None] if measured.judged else []
+        basis = "release" if measured.risk is None else measured.risk.basis
+        return cls(measured.sizes, noun, max(stated, default=None), basis)
 
     @property
     def plural(self) -> str:

@@ -92,19 +92,21 @@ class ConformanceReport(Document, PrintedTable):
 
     def counts(self, tool: str) -> dict[str, dict[str, int]]:
         """Count the outcomes of a tool, by measure."""
-        found: dict[str, dict[str, int]] = {}
+        results: dict[str, dict[str, int]] = {}
         for answer in self.answers:
             if answer.tool == tool:
-                row = found.setdefault(answer.measure, dict.fromkeys((AGREES, DIFFERS, REFUSES), 0))
+                row = results.setdefault(
+                    answer.measure, dict.fromkeys((AGREES, DIFFERS, REFUSES), 0)
+                )
                 row[answer.outcome] += 1
-        return dict(sorted(found.items()))
+        return dict(sorted(results.items()))
 
     def to_markdown(self) -> str:
         """Write the table and the list of differences as Markdown."""
         rows = [self._header(), ["---"] * len(self._header()), *self._rows()]
         table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-        told = [f"- {note}" for note in self._notes()]
-        return "\n\n".join([" ".join(self._lines()), table, *(["\n".join(told)] if told else [])])
+        lines = [f"- {note}" for note in self._notes()]
+        return "\n\n".join([" ".join(self._lines()), table, *(["\n".join(lines)] if lines else [])])
 
     def _lines(self) -> list[str]:
         wrong = self.differences

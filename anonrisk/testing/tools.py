@@ -169,7 +169,7 @@ def pycanon(case: Case) -> Any:
 
     words = {
         "k": own.k_anonymity,
-        "alpha": lambda *given: own.alpha_k_anonymity(*given)[0],
+        "alpha": lambda *value: own.alpha_k_anonymity(*value)[0],
         "ldiv distinct": own.l_diversity,
         "ldiv entropy": own.entropy_l_diversity,
         "ldiv recursive": own.recursive_c_l_diversity,

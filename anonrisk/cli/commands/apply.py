@@ -58,38 +58,38 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     options.of_output(parser, to_file=False)
 
 
-def run(given: argparse.Namespace, source: Source) -> Outcome:
+def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Read the plan, then the table; a table that the plan was not made for fails."""
-    to = output_paths.table_path("--output", given.changed, given.table, force=given.force)
-    hierarchies = dict(given.hierarchies)
-    plan = read_plan(given.plan, hierarchies, edited=given.edited)
+    to = output_paths.table_path("--output", args.changed, args.table, force=args.force)
+    hierarchies = dict(args.hierarchies)
+    plan = read_plan(args.plan, hierarchies, edited=args.edited)
     require(hierarchies, "hierarchy of", plan.qids)
     require_hierarchies(plan)
     numbers, dates = scales_of(plan)
-    policy = None if given.policy is None else Policy.load(given.policy)
+    policy = None if args.policy is None else Policy.load(args.policy)
     numbers += [] if policy is None else wanted_by(policy).numbers
     numbers = [name for name in numbers if name not in dates]
-    frame = source.read(given, wanted(None, numbers=numbers, dates=dates))
+    frame = source.read(args, wanted(None, numbers=numbers, dates=dates))
     try:
-        changed = anonrisk.apply(frame, plan, on_unseen=given.on_unseen, policy=policy)
+        changed = anonrisk.apply(frame, plan, on_unseen=args.on_unseen, policy=policy)
     except PlanError as error:
         return Outcome.refused(FAIL, str(error))
     except ReleaseBlocked as error:
-        return _blocked(error, given, source)
-    write_table(given, changed, *to)
+        return _blocked(error, args, source)
+    write_table(args, changed, *to)
     as_it_is = [n for n in frame.columns if n not in (*plan.qids, *plan.leave_out)]
     n_left_out = len(frame) - len(changed)
     parts: dict[str, Any] = {"written": str(to[0]), "not_in_plan": as_it_is, "left_out": n_left_out}
     text = f"{written(to[0], as_it_is)}\nRecords left out: {n_left_out:,} of {len(frame):,}"
     if policy is not None:
         parts |= {"policy_name": policy.name, "policy_digest": policy.digest}
-        text += f"\nIt passes {shown(given.policy)}."
+        text += f"\nIt passes {shown(args.policy)}."
     return Outcome(text, Outcome.of(**parts).document)
 
 
-def _blocked(error: ReleaseBlocked, given: argparse.Namespace, source: Source) -> Outcome:
+def _blocked(error: ReleaseBlocked, args: argparse.Namespace, source: Source) -> Outcome:
     """Show what the policy found; its exit code is that of the gate."""
     assert isinstance(error.verdict, Verdict)  # noqa: S101
-    verdict = error.verdict.about(table_of(given), source.files(given))
-    told = "nothing was written: the changed table does not pass the policy"
-    return replace(Outcome.of_verdict(verdict, "fail"), message=told)
+    verdict = error.verdict.about(table_of(args), source.files(args))
+    text = "nothing was written: the changed table does not pass the policy"
+    return replace(Outcome.of_verdict(verdict, "fail"), message=text)

@@ -67,54 +67,54 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     options.of_output(parser)
 
 
-def run(given: argparse.Namespace, source: Source) -> Outcome:
+def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Read the policy, then the table, then compare."""
-    policy = policy_of(given)
-    if given.n_original is not None and given.n_original < 1:
+    policy = policy_of(args)
+    if args.n_original is not None and args.n_original < 1:
         raise ArgumentError("--n-original is a number of rows, at least 1")
-    if given.against is not None and STDIN in given.table and STDIN in given.against:
+    if args.against is not None and STDIN in args.table and STDIN in args.against:
         raise ArgumentError("--against - and the table - are one and the same pipe")
     try:
-        frame = source.read(given, wanted_by(policy))
+        frame = source.read(args, wanted_by(policy))
         population = None
-        if given.population is not None:
-            population = source.read(given, wanted_by(policy), given.population)
+        if args.population is not None:
+            population = source.read(args, wanted_by(policy), args.population)
     except ArgumentError:
         raise
     except AnonRiskError as error:
         # A table that cannot be read gets a verdict like any other.
         findings = (unknown("table", str(error)),)
         verdict = Verdict(findings, policy.digest, policy.name, missing=policy.missing)
-        return Outcome.of_verdict(verdict.about(table_of(given)), given.fail_on)
-    beside = {"population": population, "n_original": given.n_original}
-    if given.against is None:
+        return Outcome.of_verdict(verdict.about(table_of(args)), args.fail_on)
+    beside = {"population": population, "n_original": args.n_original}
+    if args.against is None:
         verdict, change = policy.check(frame, **beside), None
     else:
-        verdict, change = _against(policy, frame, given, source, beside)
-    verdict = verdict.about(table_of(given), source.files(given))
+        verdict, change = _against(policy, frame, args, source, beside)
+    verdict = verdict.about(table_of(args), source.files(args))
     verdict = with_files(verdict, of_storage(source.stored))
-    outcome = Outcome.of_verdict(verdict, given.fail_on)
+    outcome = Outcome.of_verdict(verdict, args.fail_on)
     if change is not None:
-        base = " ".join(map(without_values, given.against))
-        told = {"table": base, **change.to_dict(), "sentences": change.sentences}
+        base = " ".join(map(without_values, args.against))
+        fields = {"table": base, **change.to_dict(), "sentences": change.sentences}
         text = f"{outcome.text}\n\n{fitted(f'Against {shown(base)}:')}\n{change!r}"
-        outcome = replace(outcome, text=text, document={**outcome.document, "against": told})
-    if given.explain and not (verdict.passed and not verdict.warnings):
+        outcome = replace(outcome, text=text, document={**outcome.document, "against": fields})
+    if args.explain and not (verdict.passed and not verdict.warnings):
         outcome = _explained(outcome, verdict)
     if outcome.code == CODES[FAIL]:
-        steps = next_steps(verdict, given, source)
+        steps = next_steps(verdict, args, source)
         document = {**outcome.document, "next_steps": steps}
         outcome = replace(outcome, text=outcome.text + as_text(steps), document=document)
     return outcome
 
 
 def _against(
-    policy: Policy, frame: Any, given: argparse.Namespace, source: Source, beside: dict[str, Any]
+    policy: Policy, frame: Any, args: argparse.Namespace, source: Source, beside: dict[str, Any]
 ) -> tuple[Verdict, AgainstBase | None]:
     """Check a table and compare it with its base; where that cannot be done, nothing passes."""
     change: AgainstBase | Problem | None
     try:
-        base = source.read(given, wanted_by(policy), given.against)
+        base = source.read(args, wanted_by(policy), args.against)
     except ArgumentError:
         raise
     except AnonRiskError as error:
@@ -127,21 +127,21 @@ def _against(
     return replace(verdict, findings=(*verdict.findings, doubt)), None
 
 
-def table_of(given: argparse.Namespace) -> str:
+def table_of(args: argparse.Namespace) -> str:
     """Return what the table is called: as on the command line, less the values of partitions."""
-    return " ".join(map(without_values, (*given.table, *(getattr(given, "input", None) or ()))))
+    return " ".join(map(without_values, (*args.table, *(getattr(args, "input", None) or ()))))
 
 
-def policy_of(given: argparse.Namespace) -> Policy:
+def policy_of(args: argparse.Namespace) -> Policy:
     """Read the policy, with the roles of the command line in place of its own."""
-    policy = Policy.load(given.policy)
-    roles = {"quasi": given.qids, "sensitive": given.sensitive, "unit": given.unit}
+    policy = Policy.load(args.policy)
+    roles = {"quasi": args.qids, "sensitive": args.sensitive, "unit": args.unit}
     roles = {role: value for role, value in roles.items() if value is not None}
     if roles:
         policy = policy.with_roles(**roles)
-    said = {"missing": given.missing, "unlisted": getattr(given, "unlisted", None)}
+    said = {"missing": args.missing, "unlisted": getattr(args, "unlisted", None)}
     said = {key: value for key, value in said.items() if value is not None}
-    said |= options.sample_of(given)
+    said |= options.sample_of(args)
     return Policy.from_dict({**policy.to_dict(), **said}) if said else policy
 
 

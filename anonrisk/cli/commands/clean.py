@@ -30,25 +30,25 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     options.of_output(parser, to_file=False)
 
 
-def run(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+def run(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     """Find the file, write it anew, and say what is gone: how much, never what."""
-    path = output_paths.rewritten_path(given.cleaned, given.table, force=given.force)
-    parts = files.find(given.table)
+    path = output_paths.rewritten_path(args.cleaned, args.table, force=args.force)
+    parts = files.find(args.table)
     if len(parts) != 1 or str(parts[0].path) == files.STDIN:
         raise ArgumentError("IN is one file: clean the files of a table one by one")
-    kind = files.format_of(parts, given.format)
-    if given.format is None and files.format_of([files.Part(path)], None) != kind:
-        raise ArgumentError(f"OUT {given.cleaned!r} is called as another format than IN is of")
+    kind = files.format_of(parts, args.format)
+    if args.format is None and files.format_of([files.Part(path)], None) != kind:
+        raise ArgumentError(f"OUT {args.cleaned!r} is called as another format than IN is of")
     with progress():
         tell("writing the file anew")
         made = clean(parts[0], path, kind)
-    told: dict[str, Any] = {"written": str(path), "n_rows": made.n_rows}
+    document: dict[str, Any] = {"written": str(path), "n_rows": made.n_rows}
     text = f"Wrote {shown(path)}, {count_of(made.n_rows, 'row')}."
     if made.gone is not None:
         n_values, keys = sum(made.gone.unused.values()), made.gone.metadata
-        told |= {"values_removed": dict(made.gone.unused), "metadata_removed": list(keys)}
+        document |= {"values_removed": dict(made.gone.unused), "metadata_removed": list(keys)}
         text += (
             f"\nRemoved: {count_of(n_values, 'value')} that no row has, "
             f"{count_of(len(keys), 'entry', 'entries')} of metadata."
         )
-    return Outcome(text, Outcome.of(**told).document)
+    return Outcome(text, Outcome.of(**document).document)

@@ -49,26 +49,26 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     options.of_output(parser, to_file=False)
 
 
-def run(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+def run(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     """Compile the policy, then write; nothing is written where one part is refused."""
-    if not re.fullmatch(r"\w+", given.model):
-        raise ArgumentError(f"--model {given.model!r} is no name of a model: letters, digits and _")
-    policy = with_manifest(Policy.load(given.policy), given)
-    name = given.name or policy.name or Path(given.policy).stem
-    files = python_model(policy, given.model) if given.python else _tests(policy, given, name)
-    project = Path(given.project)
+    if not re.fullmatch(r"\w+", args.model):
+        raise ArgumentError(f"--model {args.model!r} is no name of a model: letters, digits and _")
+    policy = with_manifest(Policy.load(args.policy), args)
+    name = args.name or policy.name or Path(args.policy).stem
+    files = python_model(policy, args.model) if args.python else _tests(policy, args, name)
+    project = Path(args.project)
     if not project.is_dir():
-        raise ArgumentError(f"--output {given.project!r} is no folder")
-    _refuse_others(project, files, force=given.force)
+        raise ArgumentError(f"--output {args.project!r} is no folder")
+    _refuse_others(project, files, force=args.force)
     for path, text in files.items():
         (project / path).parent.mkdir(parents=True, exist_ok=True)
         write(str(project / path), text)
     made = Outcome.of(written=sorted(files), policy_digest=policy.digest)
     listed = "".join(f"\n  {shown(str(project / path))}" for path in files)
-    return Outcome(f"Wrote{listed}\n{_then(given)}", made.document)
+    return Outcome(f"Wrote{listed}\n{_then(args)}", made.document)
 
 
-def _tests(policy: Policy, given: argparse.Namespace, name: str) -> dict[str, str]:
+def _tests(policy: Policy, args: argparse.Namespace, name: str) -> dict[str, str]:
     try:
         from anonrisk.policy.dbt.tests import sql_tests
     except ImportError:
@@ -76,17 +76,17 @@ def _tests(policy: Policy, given: argparse.Namespace, name: str) -> dict[str, st
             "tests in SQL are written by SQLAlchemy and SQLGlot: pip install 'anonrisk[sql]'; "
             "--python needs neither"
         ) from None
-    return sql_tests(policy, given.model, name)
+    return sql_tests(policy, args.model, name)
 
 
-def with_manifest(policy: Policy, given: argparse.Namespace) -> Policy:
+def with_manifest(policy: Policy, args: argparse.Namespace) -> Policy:
     """Add the roles that dbt knows of columns; where the policy names some, both must agree."""
-    if given.manifest is None:
+    if args.manifest is None:
         return policy
-    found = Roles.from_dbt(Path(given.manifest), model=given.model)
+    result = Roles.from_dbt(Path(args.manifest), model=args.model)
     roles: dict[str, Any] = {}
     for role in ("quasi", "sensitive", "direct", "insensitive", "unit"):
-        of_dbt, own = getattr(found, role), getattr(policy.roles, role)
+        of_dbt, own = getattr(result, role), getattr(policy.roles, role)
         if own and of_dbt and (own != of_dbt if role == "unit" else {*own} != {*of_dbt}):
             raise RolesDocumentError(
                 f"the policy and the manifest name other columns as {role}: take them out of one"
@@ -103,10 +103,10 @@ def _refuse_others(project: Path, files: dict[str, str], *, force: bool) -> None
             raise ArgumentError(f"{str(there)!r} is there and not ours: --force replaces it")
 
 
-def _then(given: argparse.Namespace) -> str:
-    if given.python:
-        return f"Let what is published build on {given.model}_published, and run dbt build."
+def _then(args: argparse.Namespace) -> str:
+    if args.python:
+        return f"Let what is published build on {args.model}_published, and run dbt build."
     return (
-        f"Run dbt build: what builds on {given.model} is skipped unless its tests pass. Where "
-        f"another file of properties describes {given.model}, move data_tests there."
+        f"Run dbt build: what builds on {args.model} is skipped unless its tests pass. Where "
+        f"another file of properties describes {args.model}, move data_tests there."
     )

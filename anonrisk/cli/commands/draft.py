@@ -52,13 +52,13 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     options.of_output(parser, to_file=False)
 
 
-def run(given: argparse.Namespace, source: Source) -> Outcome:
+def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Draft, and write it; a draft is no verdict, and done is a 0."""
-    to = _output_path(given)
-    read(given.ready)
-    frame = source.read(given, wanted(None))
+    to = _output_path(args)
+    read(args.ready)
+    frame = source.read(args, wanted(None))
     policy = anonrisk.Policy.draft(
-        frame, ready=given.ready, name=given.name, time_budget=given.time_budget
+        frame, ready=args.ready, name=args.name, time_budget=args.time_budget
     )
     assert policy.drafted is not None  # noqa: S101
     columns = [
@@ -75,14 +75,14 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     if to is not None:
         write(str(to), policy.to_json() + "\n" if document.is_json(to) else policy.to_yaml())
         return Outcome(_summary(policy, to), made.document)
-    return Outcome("" if given.json else policy.to_yaml().rstrip("\n"), made.document)
+    return Outcome("" if args.json else policy.to_yaml().rstrip("\n"), made.document)
 
 
-def _output_path(given: argparse.Namespace) -> Path | None:
+def _output_path(args: argparse.Namespace) -> Path | None:
     """Read where the draft goes; before any data, as all usage."""
-    if given.draft is not None:
-        return output_paths.policy_path("--output", given.draft, given.table, force=given.force)
-    if given.force:
+    if args.draft is not None:
+        return output_paths.policy_path("--output", args.draft, args.table, force=args.force)
+    if args.force:
         raise ArgumentError("--force goes with --output")
     return None
 

@@ -32,18 +32,18 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     options.of_output(parser)
 
 
-def run(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+def run(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     """Do one of the four."""
-    if given.name is None and given.code:
+    if args.name is None and args.code:
         raise ArgumentError(f"--code prints a program: name one of {', '.join(_names())}")
-    if given.name is not None and (given.list or given.folder is not None):
+    if args.name is not None and (args.list or args.folder is not None):
         raise ArgumentError("--list and --folder stand without the name of a program")
-    if given.list:
+    if args.list:
         return _listed()
-    if given.name is None:
-        return _files_to_try(given.folder or ".")
-    program = _program(given.name)
-    return _code(program) if given.code else _performed(program, given.name)
+    if args.name is None:
+        return _files_to_try(args.folder or ".")
+    program = _program(args.name)
+    return _code(program) if args.code else _performed(program, args.name)
 
 
 def _names() -> list[str]:
@@ -62,10 +62,10 @@ def _program(name: str) -> Any:
 
 
 def _listed() -> Outcome:
-    told = {name: _first_line(_program(name)) for name in _names()}
-    wide = max(map(len, told))
-    lines = [f"{name:{wide}}  {line}" for name, line in told.items()]
-    made = Outcome.of(examples=told)
+    fields = {name: _first_line(_program(name)) for name in _names()}
+    wide = max(map(len, fields))
+    lines = [f"{name:{wide}}  {line}" for name, line in fields.items()]
+    made = Outcome.of(examples=fields)
     return Outcome("\n".join(lines), made.document)
 
 

@@ -66,17 +66,17 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     options.of_output(parser)
 
 
-def run(given: argparse.Namespace, source: Source) -> Outcome:
+def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Count once and write the page; where that fails, one that says so."""
-    path = str(output_paths.outside_table("--html", given.html, given.table))
-    made = write_page(path, given.title, lambda: _explorer(given, source))
-    document = Outcome.of(html=given.html, **made.to_dict()).document
-    return Outcome(f"{made!r}\n{_hint(made)}Wrote {shown(given.html)}", document)
+    path = str(output_paths.outside_table("--html", args.html, args.table))
+    made = write_page(path, args.title, lambda: _explorer(args, source))
+    document = Outcome.of(html=args.html, **made.to_dict()).document
+    return Outcome(f"{made!r}\n{_hint(made)}Wrote {shown(args.html)}", document)
 
 
 def _hint(made: Explorer) -> str:
     """Return what gives a column levels: of CSV, a number is a text until somebody says so."""
-    bare = [one["name"] for one in made.summary["columns"] if len(one["levels"]) < 3]
+    bare = [item["name"] for item in made.summary["columns"] if len(item["levels"]) < 3]
     if not bare:
         return ""
     return (
@@ -85,19 +85,19 @@ def _hint(made: Explorer) -> str:
     )
 
 
-def _explorer(given: argparse.Namespace, source: Source) -> Explorer:
-    frame = source.read(given, wanted(given.qids, given.sensitive))
-    options.require_qids(frame, given.qids)
+def _explorer(args: argparse.Namespace, source: Source) -> Explorer:
+    frame = source.read(args, wanted(args.qids, args.sensitive))
+    options.require_qids(frame, args.qids)
     return anonrisk.explore(
         frame,
-        given.qids,
-        given.k,
-        sensitive=given.sensitive,
-        hierarchies=dict(given.hierarchies) or None,
-        bins=given.bins,
-        loss=given.loss,
-        max_suppression=given.max_suppression,
-        floor=given.floor,
-        name=check.table_of(given),
-        title=given.title,
+        args.qids,
+        args.k,
+        sensitive=args.sensitive,
+        hierarchies=dict(args.hierarchies) or None,
+        bins=args.bins,
+        loss=args.loss,
+        max_suppression=args.max_suppression,
+        floor=args.floor,
+        name=check.table_of(args),
+        title=args.title,
     )

@@ -62,27 +62,27 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     options.of_output(parser)
 
 
-def run(given: argparse.Namespace, source: Source) -> Outcome:
+def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Search; finding something is a result and no failure, unless that is asked for."""
-    if given.explain and given.fail_if_found:
+    if args.explain and args.fail_if_found:
         raise ArgumentError("--explain searches nothing: there is nothing to fail on")
     about: dict[str, Any] = {
-        "alpha": given.alpha,
-        "columns": given.columns,
-        "population_size": given.population_size,
-        "unit": given.unit,
-        "missing": given.missing,
-        **_how_far(given),
+        "alpha": args.alpha,
+        "columns": args.columns,
+        "population_size": args.population_size,
+        "unit": args.unit,
+        "missing": args.missing,
+        **_how_far(args),
     }
-    frame = source.read(given, wanted(given.columns, unit=given.unit))
-    if given.explain:
+    frame = source.read(args, wanted(args.columns, unit=args.unit))
+    if args.explain:
         search = anonrisk.find_qids(frame, explain=True, **about)
         return Outcome.of(search, **search.to_dict())
     report = anonrisk.find_qids(frame, **about)
     # A search cut short may have found more sets than it takes time to list for nobody.
-    listed = report.to_dict() if given.json or given.output is not None else {}
+    listed = report.to_dict() if args.json or args.output is not None else {}
     more = _MORE if report.partial and not report.stopped else ""
-    if not given.fail_if_found:
+    if not args.fail_if_found:
         made = Outcome.of(report, **listed)
         return Outcome(made.text + more, made.document)
     status = _status(report)
@@ -90,12 +90,12 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     return Outcome(f"{status.replace('_', ' ')}\n{made.text}{more}", made.document, made.code)
 
 
-def _how_far(given: argparse.Namespace) -> dict[str, Any]:
+def _how_far(args: argparse.Namespace) -> dict[str, Any]:
     """Return how far to search: who says neither size nor time gets what a minute gives."""
-    size = {} if given.max_size is None else {"max_size": given.max_size}
-    if given.time_budget is None and given.max_size is None:
+    size = {} if args.max_size is None else {"max_size": args.max_size}
+    if args.time_budget is None and args.max_size is None:
         return {"time_budget": _SECONDS}
-    return {**size, "time_budget": given.time_budget}
+    return {**size, "time_budget": args.time_budget}
 
 
 def _status(report: QidReport) -> str:

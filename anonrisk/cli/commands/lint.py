@@ -40,15 +40,15 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     options.of_output(parser)
 
 
-def run(given: argparse.Namespace, source: Source) -> Outcome:
+def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Read the policy, and the names of the table's columns; 1 if a remark is an error."""
-    policy = Policy.load(given.policy)
-    against = None if given.against is None else _baseline(policy, given.against)
-    frame = source.read(given, wanted_by(policy)) if given.table else None
-    found = policy.lint(frame, against)
-    bad = found.remarks if given.fail_on == "warn" else found.errors
+    policy = Policy.load(args.policy)
+    against = None if args.against is None else _baseline(policy, args.against)
+    frame = source.read(args, wanted_by(policy)) if args.table else None
+    result = policy.lint(frame, against)
+    bad = result.remarks if args.fail_on == "warn" else result.errors
     code = CODES[FAIL] if bad else 0
-    return Outcome.of(found, code=code, **found.to_dict())
+    return Outcome.of(result, code=code, **result.to_dict())
 
 
 def _baseline(policy: Policy, path: str) -> Policy | Verdict:
@@ -59,12 +59,12 @@ def _baseline(policy: Policy, path: str) -> Policy | Verdict:
         manifest = None
     if manifest is None:
         return Policy.load(path)
-    verdicts = [Verdict.from_json(json.dumps(one.verdict)) for one in manifest.tables]
-    named = [one for one in verdicts if one.policy_name == policy.name]
-    for found in (named, verdicts):
-        if len(found) == 1:
-            return found[0]
-    tables = ", ".join(shown(one.table) for one in verdicts)
+    verdicts = [Verdict.from_json(json.dumps(table.verdict)) for table in manifest.tables]
+    named = [verdict for verdict in verdicts if verdict.policy_name == policy.name]
+    for result in (named, verdicts):
+        if len(result) == 1:
+            return result[0]
+    tables = ", ".join(shown(verdict.table) for verdict in verdicts)
     raise ArgumentError(
         f"--against: the release has several tables ({tables}), and no name of a policy says which "
         "of them is meant: give the policy itself"

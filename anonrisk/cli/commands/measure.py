@@ -34,44 +34,46 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     options.of_output(parser)
 
 
-def run(given: argparse.Namespace, source: Source) -> Outcome:
+def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Take the measures in one pass."""
-    if given.policy is not None:
-        return _of_policy(given, source)
-    numbers = given.sensitive or () if given.distance == "ordered" else ()
-    about = {"unit": given.unit, "numbers": numbers, "missing": given.missing}
-    frame = source.read(given, wanted(given.qids, given.sensitive, **about))
-    options.require_qids(frame, given.qids)
-    measures = given.measures
+    if args.policy is not None:
+        return _of_policy(args, source)
+    numbers = args.sensitive or () if args.distance == "ordered" else ()
+    about = {"unit": args.unit, "numbers": numbers, "missing": args.missing}
+    frame = source.read(args, wanted(args.qids, args.sensitive, **about))
+    options.require_qids(frame, args.qids)
+    measures = args.measures
     if measures is None:
-        measures = measures_of(frame, given.sensitive)
-    found = anonrisk.assess(
+        measures = measures_of(frame, args.sensitive)
+    assessment = anonrisk.assess(
         frame,
-        given.qids,
-        given.sensitive,
+        args.qids,
+        args.sensitive,
         measures,
-        c=given.c,
-        distance=given.distance,
-        unit=given.unit,
-        missing=given.missing,
+        c=args.c,
+        distance=args.distance,
+        unit=args.unit,
+        missing=args.missing,
     )
-    sample = options.sample_of(given)
+    sample = options.sample_of(args)
     if not sample:
-        return Outcome.of(found.sizes, found, **found.to_dict())
-    risk = found.sizes.risk(**sample)
-    return Outcome.of(found.sizes, found, risk, **found.to_dict(), risk=risk.to_dict())
+        return Outcome.of(assessment.sizes, assessment, **assessment.to_dict())
+    risk = assessment.sizes.risk(**sample)
+    return Outcome.of(
+        assessment.sizes, assessment, risk, **assessment.to_dict(), risk=risk.to_dict()
+    )
 
 
-def _of_policy(given: argparse.Namespace, source: Source) -> Outcome:
-    said = (given.qids, given.sensitive, given.unit, given.measures, given.c)
-    said = (*said, *options.sample_of(given).values())
-    if any(one is not None for one in said) or (given.missing, given.distance) != ("value", "auto"):
+def _of_policy(args: argparse.Namespace, source: Source) -> Outcome:
+    said = (args.qids, args.sensitive, args.unit, args.measures, args.c)
+    said = (*said, *options.sample_of(args).values())
+    if any(item is not None for item in said) or (args.missing, args.distance) != ("value", "auto"):
         raise ArgumentError("a policy says everything itself: give --policy without the others")
     from anonrisk.policy.wanted import wanted_by
 
-    policy = load_policy(given.policy)
-    found = policy.assess(source.read(given, wanted_by(policy)))
-    return Outcome.of(found.sizes, found, **found.to_dict())
+    policy = load_policy(args.policy)
+    assessment = policy.assess(source.read(args, wanted_by(policy)))
+    return Outcome.of(assessment.sizes, assessment, **assessment.to_dict())
 
 
 def measures_of(frame: object, sensitive: object) -> tuple[str, ...] | None:

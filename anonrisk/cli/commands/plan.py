@@ -85,41 +85,41 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     parser.add_argument("--yaml", action="store_true", help="print the plan as YAML")
 
 
-def run(given: argparse.Namespace, source: Source) -> Outcome:
+def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Plan, and write the changed table if asked to; where no plan will do, the gate failed."""
-    to = _output_path(given)
-    policy = _policy(given)
+    to = _output_path(args)
+    policy = _policy(args)
     # Which column is sensitive may be declared in the file.
-    every = to or (given.loss == "private" and given.sensitive is None)
-    more = [name for name in (given.sensitive, given.target, given.unit) if name is not None]
-    previous, numbers, dates = _previous(given)
+    every = to or (args.loss == "private" and args.sensitive is None)
+    more = [name for name in (args.sensitive, args.target, args.unit) if name is not None]
+    previous, numbers, dates = _previous(args)
     if policy is None:
-        columns = wanted(None if every else given.qids, more, numbers=numbers, dates=dates)
-        frame = source.read(given, columns)
-        options.require_qids(frame, given.qids)
+        columns = wanted(None if every else args.qids, more, numbers=numbers, dates=dates)
+        frame = source.read(args, columns)
+        options.require_qids(frame, args.qids)
     else:
         asked = wanted_by(policy)
         columns = wanted(None, numbers=asked.numbers.union(numbers), dates=dates)
-        frame = source.read(given, columns)
-    if given.loss == "private" and not (given.sensitive or anonrisk.roles(frame).sensitive):
+        frame = source.read(args, columns)
+    if args.loss == "private" and not (args.sensitive or anonrisk.roles(frame).sensitive):
         raise ArgumentError("--loss private is about a sensitive column: say --sensitive COLUMN")
     try:
         plan = anonrisk.plan(
             frame,
-            given.qids,
-            given.k,
+            args.qids,
+            args.k,
             policy=policy,
-            unit=given.unit,
-            weights=dict(given.weights) or None,
-            hierarchies=dict(given.hierarchies) or None,
-            population_size=given.population_size,
-            bins=given.bins,
-            loss=given.loss,
-            target=given.target,
-            sensitive=given.sensitive,
-            max_suppression=given.max_suppression,
-            max_loss=given.max_loss,
-            method=given.method,
+            unit=args.unit,
+            weights=dict(args.weights) or None,
+            hierarchies=dict(args.hierarchies) or None,
+            population_size=args.population_size,
+            bins=args.bins,
+            loss=args.loss,
+            target=args.target,
+            sensitive=args.sensitive,
+            max_suppression=args.max_suppression,
+            max_loss=args.max_loss,
+            method=args.method,
             previous=previous,
         )
     except WeightError as error:
@@ -129,56 +129,56 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     except PlanError as error:
         return Outcome.refused(FAIL, str(error))
     parts: dict[str, Any] = plan.to_dict()
-    text = _yaml(plan) if given.yaml else repr(plan)
-    if not (given.yaml or given.json or given.output):
+    text = _yaml(plan) if args.yaml else repr(plan)
+    if not (args.yaml or args.json or args.output):
         text += f"\nTo store it: --output {plan.file_name}"
     # Whoever stops a search may not want what it has found so far.
     if to is not None and plan.partial:
-        text += "" if given.yaml else "\nNothing was written: the plan is not finished."
+        text += "" if args.yaml else "\nNothing was written: the plan is not finished."
     elif to is not None:
-        write_table(given, anonrisk.apply(frame, plan), *to)
+        write_table(args, anonrisk.apply(frame, plan), *to)
         as_it_is = [n for n in plan.columns if n not in (*plan.qids, *plan.leave_out)]
         parts |= {"written": str(to[0]), "not_in_plan": as_it_is}
-        text += "" if given.yaml else f"\n{written(to[0], as_it_is)}"
+        text += "" if args.yaml else f"\n{written(to[0], as_it_is)}"
     return Outcome(text, Outcome.of(**parts).document)
 
 
-def _policy(given: argparse.Namespace) -> Policy | None:
+def _policy(args: argparse.Namespace) -> Policy | None:
     """Read the policy, which says what the options for single goals would."""
-    if given.policy is None:
+    if args.policy is None:
         return None
-    said = [name for name in ("qids", "k", "unit") if getattr(given, name) is not None]
-    if said or given.population_size is not None:
+    said = [name for name in ("qids", "k", "unit") if getattr(args, name) is not None]
+    if said or args.population_size is not None:
         option = (said or ["population_size"])[0].replace("_", "-")
         raise ArgumentError(f"--{option} and --policy exclude each other: the policy says it")
-    return load_policy(given.policy)
+    return load_policy(args.policy)
 
 
-def _previous(given: argparse.Namespace) -> tuple[Plan | None, list[Any], list[Any]]:
+def _previous(args: argparse.Namespace) -> tuple[Plan | None, list[Any], list[Any]]:
     """Read the plan of the release before, and which columns are numbers and dates to it."""
-    if given.previous is None:
+    if args.previous is None:
         return None, [], []
-    plan = read_plan(given.previous, dict(given.hierarchies))
+    plan = read_plan(args.previous, dict(args.hierarchies))
     require_hierarchies(plan)
     return plan, *scales_of(plan)
 
 
-def _output_path(given: argparse.Namespace) -> tuple[Path, str] | None:
+def _output_path(args: argparse.Namespace) -> tuple[Path, str] | None:
     """Read where the changed table goes; before any data, as all usage."""
-    if given.yaml and given.json:
+    if args.yaml and args.json:
         raise ArgumentError("--json and --yaml exclude each other")
-    if given.apply is None:
-        if given.force:
+    if args.apply is None:
+        if args.force:
             raise ArgumentError("--force goes with --apply")
         return None
-    return output_paths.table_path("--apply", given.apply, given.table, force=given.force)
+    return output_paths.table_path("--apply", args.apply, args.table, force=args.force)
 
 
-def write_table(given: argparse.Namespace, changed: Any, path: Path, kind: str) -> None:
+def write_table(args: argparse.Namespace, changed: Any, path: Path, kind: str) -> None:
     """Write a changed table as its name says, text as the table that was read."""
     from anonrisk.engines.pandas.write import write
 
-    text = text_format(given)
+    text = text_format(args)
     sep = "\t" if path.suffix.casefold() == ".tsv" else text.sep or ","
     write(changed, path, kind, sep=sep, encoding=text.encoding or "utf-8")
 
@@ -186,8 +186,8 @@ def write_table(given: argparse.Namespace, changed: Any, path: Path, kind: str) 
 def written(path: Path, as_it_is: list[Any]) -> str:
     """Return what was written, and what the plan did not look at."""
     rest = ", ".join(map(visible, as_it_is))
-    told = f"Wrote {shown(path)}."
-    return told + (
+    text = f"Wrote {shown(path)}."
+    return text + (
         f" Columns that are not part of the plan stay as they are: {rest}" if rest else ""
     )
 

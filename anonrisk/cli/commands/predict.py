@@ -45,32 +45,32 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     options.of_output(parser)
 
 
-def run(given: argparse.Namespace, source: Source) -> Outcome:
+def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Predict for a group, the population, or both."""
-    if given.group_size is None and given.population_size is None:
+    if args.group_size is None and args.population_size is None:
         raise ArgumentError("say --group-size, --population-size or both")
-    widths = dict(given.widths)
-    if widths and given.group_size is None:
+    widths = dict(args.widths)
+    if widths and args.group_size is None:
         raise ArgumentError("--widths goes with --group-size")
-    frame = source.read(given, wanted(given.qids, unit=given.unit, numbers=widths))
-    options.require_qids(frame, given.qids)
-    about: dict[str, Any] = {"unit": given.unit, "missing": given.missing}
+    frame = source.read(args, wanted(args.qids, unit=args.unit, numbers=widths))
+    options.require_qids(frame, args.qids)
+    about: dict[str, Any] = {"unit": args.unit, "missing": args.missing}
     results: dict[str, Any] = {}
-    if given.group_size is not None:
+    if args.group_size is not None:
         results["group"] = anonrisk.predict_singletons(
             frame,
-            given.qids,
-            given.group_size,
-            draw=given.draw,
-            method=given.method,
-            n_values=given.n_values,
+            args.qids,
+            args.group_size,
+            draw=args.draw,
+            method=args.method,
+            n_values=args.n_values,
             widths=widths or None,
             **about,
         )
-    if given.population_size is not None:
+    if args.population_size is not None:
         results["population"] = anonrisk.predict_population(
-            frame, given.qids, given.population_size, model=given.model, **about
+            frame, args.qids, args.population_size, model=args.model, **about
         )
-    qid = given.qids or list(anonrisk.roles(frame).quasi)
+    qid = args.qids or list(anonrisk.roles(frame).quasi)
     documents = {name: result.to_dict() for name, result in results.items()}
-    return Outcome.of(*results.values(), qid=qid, missing=given.missing, **documents)
+    return Outcome.of(*results.values(), qid=qid, missing=args.missing, **documents)

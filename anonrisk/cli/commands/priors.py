@@ -59,54 +59,54 @@ def _about(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
     parser.add_argument("--population", required=required, help="of whom")
 
 
-def _open(given: argparse.Namespace, *, new: bool = False) -> Any:
+def _open(args: argparse.Namespace, *, new: bool = False) -> Any:
     from anonrisk.priors import Repository
     from anonrisk.priors.repository import DEFAULT_PLACE
 
-    place = given.repository or DEFAULT_PLACE
+    place = args.repository or DEFAULT_PLACE
     if not new and "://" not in place and not Path(place).exists():
         raise StoreError(f"there is no repository {place!r}; publish makes one")
     return Repository(place)
 
 
-def _publish(given: argparse.Namespace, source: Source) -> Outcome:
-    frame = source.read(given, wanted(given.qids, unit=given.unit))
-    options.require_qids(frame, given.qids)
-    prior = _open(given, new=True).publish(
+def _publish(args: argparse.Namespace, source: Source) -> Outcome:
+    frame = source.read(args, wanted(args.qids, unit=args.unit))
+    options.require_qids(frame, args.qids)
+    prior = _open(args, new=True).publish(
         frame,
-        given.qids,
-        population=given.population,
-        by=given.by,
-        when=given.when,
-        n_values=given.n_values,
-        unit=given.unit,
-        missing=given.missing,
+        args.qids,
+        population=args.population,
+        by=args.by,
+        when=args.when,
+        n_values=args.n_values,
+        unit=args.unit,
+        missing=args.missing,
     )
     return Outcome.of(prior, published=prior.to_dict())
 
 
-def _query(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
-    found = _open(given).query(given.qids, given.population, by=given.by)
-    return Outcome.of(found, **found.to_dict())
+def _query(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    query = _open(args).query(args.qids, args.population, by=args.by)
+    return Outcome.of(query, **query.to_dict())
 
 
-def _predict(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
-    forecast = _open(given).predict(
-        given.qids, given.population, given.group_size, by=given.by, method=given.method
+def _predict(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    forecast = _open(args).predict(
+        args.qids, args.population, args.group_size, by=args.by, method=args.method
     )
-    if given.max_fraction is None:
+    if args.max_fraction is None:
         return Outcome.of(forecast, forecast=forecast.to_dict())
-    status = forecast.verdict(given.max_fraction)
+    status = forecast.verdict(args.max_fraction)
     made = Outcome.of(
         forecast,
         code=CODES[status],
         status=status,
-        max_fraction=given.max_fraction,
+        max_fraction=args.max_fraction,
         forecast=forecast.to_dict(),
     )
     return Outcome(f"{status.replace('_', ' ')}\n{made.text}", made.document, made.code)
 
 
-def _disagreements(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
-    found = _open(given).disagreements(given.qids, given.population)
-    return Outcome.of(found, **found.to_dict())
+def _disagreements(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    disagreements = _open(args).disagreements(args.qids, args.population)
+    return Outcome.of(disagreements, **disagreements.to_dict())

@@ -100,83 +100,83 @@ def _of_ledger(parser: argparse.ArgumentParser, *, required: bool = False) -> No
     options.of_key(parser, "the ledger's key", required=required)
 
 
-def _check(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+def _check(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     from anonrisk.releases.release.release import Release
 
-    release = Release.load(given.release)
-    found: list[ReleaseVerdict] = []
+    release = Release.load(args.release)
+    results: list[ReleaseVerdict] = []
 
     def page() -> Report:
-        found.append(release.check(_ledger(given), approvals=_approvals(given)))
-        return found[0].report()
+        results.append(release.check(_ledger(args), approvals=_approvals(args)))
+        return results[0].report()
 
-    if given.html is None:
+    if args.html is None:
         page()
     else:
-        output_paths.outside_table("--html", given.html, output_paths.of_release(given))
-        write_page(given.html, release.name, page)
-    return Outcome.of_release(found[0])
+        output_paths.outside_table("--html", args.html, output_paths.of_release(args))
+        write_page(args.html, release.name, page)
+    return Outcome.of_release(results[0])
 
 
-def _approve(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+def _approve(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     from anonrisk.releases.release.approvals import write_approvals
     from anonrisk.releases.release.release import Release
 
-    release = Release.load(given.release)
-    one = release.approve(by=given.by, key=options.key_of(given))
-    path = _place(given)
-    _written(path, write_approvals([*_approvals(given, first=True), one]))
-    told = Outcome.of(one, approval=one.to_dict(), written=path)
-    return Outcome(f"{told.text}\nWrote {shown(path)}", told.document)
+    release = Release.load(args.release)
+    item = release.approve(by=args.by, key=options.key_of(args))
+    path = _place(args)
+    _written(path, write_approvals([*_approvals(args, first=True), item]))
+    summary = Outcome.of(item, approval=item.to_dict(), written=path)
+    return Outcome(f"{summary.text}\nWrote {shown(path)}", summary.document)
 
 
-def _publish(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+def _publish(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     from anonrisk.pseudonyms.seal import SigningKey
     from anonrisk.releases.release.release import Release
     from anonrisk.releases.release.verdict import ReleaseVerdict
 
-    release = Release.load(given.release)
-    seal = None if given.seal is None else SigningKey.from_file(given.seal, shared=given.key_shared)
+    release = Release.load(args.release)
+    seal = None if args.seal is None else SigningKey.from_file(args.seal, shared=args.key_shared)
     try:
         manifest = release.publish(
-            _opened(given, new=given.new), by=given.by, approvals=_approvals(given), seal=seal
+            _opened(args, new=args.new), by=args.by, approvals=_approvals(args), seal=seal
         )
     except ReleaseBlocked as error:
         if not isinstance(error.verdict, ReleaseVerdict):
             raise
         return Outcome.of_release(error.verdict)
-    manifest.save(given.sealed)
-    told = Outcome.of(manifest, status=manifest.status, manifest=manifest.to_dict())
-    return Outcome(f"{told.text}\nWrote {shown(given.sealed)}", told.document)
+    manifest.save(args.sealed)
+    summary = Outcome.of(manifest, status=manifest.status, manifest=manifest.to_dict())
+    return Outcome(f"{summary.text}\nWrote {shown(args.sealed)}", summary.document)
 
 
-def _verify(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+def _verify(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     from anonrisk.errors import ManifestError
     from anonrisk.pseudonyms.seal import PublicKey
     from anonrisk.releases.ledger.manifest import Manifest
 
-    keys: dict[str, Any] = {"key": None if given.public_key else options.key_of(given)}
-    if given.public_key:
-        keys = {"public_key": PublicKey.from_file(given.public_key)}
+    keys: dict[str, Any] = {"key": None if args.public_key else options.key_of(args)}
+    if args.public_key:
+        keys = {"public_key": PublicKey.from_file(args.public_key)}
     try:
-        manifest = Manifest.load(given.manifest)
-        found = manifest.verify(given.files, ledger=_ledger(given), **keys)
+        manifest = Manifest.load(args.manifest)
+        result = manifest.verify(args.files, ledger=_ledger(args), **keys)
     except ManifestError as error:
         return Outcome.failed(str(error))
-    return Outcome.of(found, status="pass", release=found.release)
+    return Outcome.of(result, status="pass", release=result.release)
 
 
-def _show(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
-    named = None if given.what is None else _named(given.what)
-    ledger = _ledger(given)
+def _show(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    named = None if args.what is None else _named(args.what)
+    ledger = _ledger(args)
     entries = None if ledger is None else ledger.entries()
-    found = [one for one in (named, entries) if one is not None]
-    if not found:
+    results = [item for item in (named, entries) if item is not None]
+    if not results:
         raise ArgumentError("show what: a release, a manifest, or a --ledger with its key")
     parts: dict[str, Any] = {} if named is None else {"shown": named.to_dict()}
     if entries is not None:
-        parts |= {"entries": [vars(one) for one in entries], "head": entries.head}
-    return Outcome.of(*found, **parts)
+        parts |= {"entries": [vars(entry) for entry in entries], "head": entries.head}
+    return Outcome.of(*results, **parts)
 
 
 def _named(path: str) -> Any:
@@ -193,37 +193,37 @@ def _named(path: str) -> Any:
         return Release.load(path)
 
 
-def _diff(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+def _diff(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     from anonrisk.releases.release.release import Release
 
-    compared = Release.load(given.release).compare(_opened(given))
+    compared = Release.load(args.release).compare(_opened(args))
     return Outcome.of(compared, *compared, **compared.to_dict())
 
 
-def _ledger(given: argparse.Namespace) -> Ledger | None:
-    if given.ledger is None and given.head is not None:
+def _ledger(args: argparse.Namespace) -> Ledger | None:
+    if args.ledger is None and args.head is not None:
         raise ArgumentError("--head is that of a ledger: say --ledger as well")
-    return None if given.ledger is None else _opened(given)
+    return None if args.ledger is None else _opened(args)
 
 
-def _opened(given: argparse.Namespace, *, new: bool = False) -> Ledger:
+def _opened(args: argparse.Namespace, *, new: bool = False) -> Ledger:
     from anonrisk.releases.ledger.ledger import Ledger
 
-    ledger = Ledger(given.ledger, key=options.key_of(given), new=new)
-    if given.head is not None:
-        ledger.verify(head=given.head)
+    ledger = Ledger(args.ledger, key=options.key_of(args), new=new)
+    if args.head is not None:
+        ledger.verify(head=args.head)
     return ledger
 
 
-def _place(given: argparse.Namespace) -> str:
-    return str(given.approvals or Path(given.release).with_suffix(".approvals.json"))
+def _place(args: argparse.Namespace) -> str:
+    return str(args.approvals or Path(args.release).with_suffix(".approvals.json"))
 
 
-def _approvals(given: argparse.Namespace, *, first: bool = False) -> tuple[Approval, ...]:
+def _approvals(args: argparse.Namespace, *, first: bool = False) -> tuple[Approval, ...]:
     from anonrisk.releases.release.approvals import read_approvals
 
-    path = Path(_place(given))
-    if (first or given.approvals is None) and not path.exists():
+    path = Path(_place(args))
+    if (first or args.approvals is None) and not path.exists():
         return ()
     try:
         return read_approvals(path.read_text(encoding="utf-8"))

@@ -47,44 +47,44 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     options.of_output(parser)
 
 
-def run(given: argparse.Namespace, source: Source) -> Outcome:
+def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Measure once and write the report; where that fails, one that says so."""
-    path = str(output_paths.outside_table("--html", given.html, given.table))
-    made = write_page(path, given.title, lambda: _report(given, source))
+    path = str(output_paths.outside_table("--html", args.html, args.table))
+    made = write_page(path, args.title, lambda: _report(args, source))
     # A policy that only advises is no gate: that its page was written is all that is asked for.
-    advised = given.policy is not None and check.policy_of(given).advisory
+    advised = args.policy is not None and check.policy_of(args).advisory
     code = 0 if made.verdict is None or advised else CODES[made.verdict.status]
-    told = made.verdict
-    words = () if told is None else (told.status.replace("_", " "), *told.caveats)
-    document = Outcome.of(code=code, html=given.html, **made.to_dict()).document
+    verdict = made.verdict
+    words = () if verdict is None else (verdict.status.replace("_", " "), *verdict.caveats)
+    document = Outcome.of(code=code, html=args.html, **made.to_dict()).document
     return Outcome(
-        "\n".join((*([shown(", ".join(words))] if words else ()), f"Wrote {shown(given.html)}")),
+        "\n".join((*([shown(", ".join(words))] if words else ()), f"Wrote {shown(args.html)}")),
         document,
         code,
     )
 
 
-def _report(given: argparse.Namespace, source: Source) -> Report:
+def _report(args: argparse.Namespace, source: Source) -> Report:
     about: dict[str, Any] = {
-        "name": check.table_of(given),
-        "title": given.title,
-        "population_size": given.population_size,
-        "group_size": given.group_size,
+        "name": check.table_of(args),
+        "title": args.title,
+        "population_size": args.population_size,
+        "group_size": args.group_size,
     }
-    if given.policy is not None:
-        policy = check.policy_of(given)
-        frame = source.read(given, wanted_by(policy))
-        about |= {"files": source.files(given), "storage": of_storage(source.stored)}
+    if args.policy is not None:
+        policy = check.policy_of(args)
+        frame = source.read(args, wanted_by(policy))
+        about |= {"files": source.files(args), "storage": of_storage(source.stored)}
         return anonrisk.report(frame, policy, **about)
-    about_rows = {"unit": given.unit, "missing": given.missing}
-    frame = source.read(given, wanted(given.qids, given.sensitive, **about_rows))
-    options.require_qids(frame, given.qids)
+    about_rows = {"unit": args.unit, "missing": args.missing}
+    frame = source.read(args, wanted(args.qids, args.sensitive, **about_rows))
+    options.require_qids(frame, args.qids)
     return anonrisk.report(
         frame,
-        given.qids,
-        given.sensitive,
-        unit=given.unit,
-        missing=given.missing or "value",
-        files=source.files(given),
+        args.qids,
+        args.sensitive,
+        unit=args.unit,
+        missing=args.missing or "value",
+        files=source.files(args),
         **about,
     )

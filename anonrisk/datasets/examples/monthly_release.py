@@ -76,7 +76,7 @@ def _story(folder: Path) -> None:
     print("   " + repr(verdict).replace("\n", "\n   ") + "\n")
     agreed = [waived.approve(by=who, key=KEY) for who in ("A. Officer", "B. Board")]
     manifest = waived.publish(ledger, by="D. Engineer", approvals=agreed)
-    print(f"   published, approved by {' and '.join(one.by for one in agreed)}\n")
+    print(f"   published, approved by {' and '.join(item.by for item in agreed)}\n")
 
     print("5. VERIFY, where the files go out: every byte is that which was checked.")
     file = folder / "patients.csv"

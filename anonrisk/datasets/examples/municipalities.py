@@ -148,12 +148,12 @@ def from_uniform(counts: Integers) -> float:
 def laws(people: pd.DataFrame, values: list[str], n_values: int) -> list[Integers]:
     """Inhabitants by value, an array for each area that has a thousand of them."""
     table = pd.crosstab([people[value] for value in values], people["pc4"])
-    found = []
+    results = []
     for area in table.columns[table.sum() >= 1_000]:
         counts = np.zeros(n_values, dtype=np.int64)
         counts[: len(table)] = table[area]
-        found.append(counts)
-    return found
+        results.append(counts)
+    return results
 
 
 def new_figure(rows: int = 1, columns: int = 1) -> tuple[Any, Any]:
@@ -190,9 +190,9 @@ def chapter_4(axes: Axes, areas: list[Integers], k: int, what: str) -> None:
     ends = np.array([kl.min(), kl.max()])
     line = start + slope * ends
     axes.plot(ends, line, "--", color=LIGHT.quiet, label=f"least squares, R² = {fit:.2f}")
-    told = np.linspace(0, float(kl.max()), 60)
-    alone = [by_distance_alone(n_values, float(x), k) for x in told]
-    axes.plot(told, alone, "-", color=LIGHT.bad, label="from the KL distance alone")
+    summary = np.linspace(0, float(kl.max()), 60)
+    alone = [by_distance_alone(n_values, float(x), k) for x in summary]
+    axes.plot(summary, alone, "-", color=LIGHT.bad, label="from the KL distance alone")
     axes.set_xlabel("KL distance from uniform (nats)")
     axes.set_ylabel("log of the chance that all are unique")
     axes.set_title(f"{k} people who reveal {what}", loc="left")
@@ -202,13 +202,13 @@ def chapter_4(axes: Axes, areas: list[Integers], k: int, what: str) -> None:
 def by_distance(areas: list[Integers], k: int) -> tuple[Floats, list[Prediction]]:
     """KL distances of areas, and the exact singletons of a group of their people."""
     known = [Distribution.from_counts(counts[counts > 0]) for counts in areas]
-    return np.array([from_uniform(c) for c in areas]), [singletons(one, k) for one in known]
+    return np.array([from_uniform(c) for c in areas]), [singletons(item, k) for item in known]
 
 
 def figure_5_1(axes: Axes, areas: list[Integers], k: int) -> None:
     """A panel of means of the number of singletons, by KL."""
-    kl, found = by_distance(areas, k)
-    means, sds = np.array([one.mean for one in found]), np.array([one.sd for one in found])
+    kl, result = by_distance(areas, k)
+    means, sds = np.array([item.mean for item in result]), np.array([item.sd for item in result])
     axes.plot(kl, means, ".", color=LIGHT.blue, label="mean")
     axes.plot(kl, means + 2 * sds, "^", markersize=3, color=LIGHT.quiet, label="mean ± 2 sd")
     axes.plot(kl, means - 2 * sds, "v", markersize=3, color=LIGHT.quiet)
@@ -222,10 +222,10 @@ def figure_5_1(axes: Axes, areas: list[Integers], k: int) -> None:
 def figure_5_2(axes: Axes, areas: list[Integers]) -> None:
     """A panel of variances of the number of singletons, by KL."""
     for k, mark, colour in zip(GROUPS_5, MARKERS, LIGHT, strict=False):
-        kl, found = by_distance(areas, k)
+        kl, result = by_distance(areas, k)
         lines = np.linspace(0, kl.max(), 50)
         near = [variance(Distribution.from_kl(len(areas[0]), float(x)), k) for x in lines]
-        spreads = [one.variance for one in found]
+        spreads = [item.variance for item in result]
         axes.plot(kl, spreads, mark, markersize=3, color=colour, label=f"{k}")
         axes.plot(lines, near, "-", color=colour)
     axes.set_title(f"{len(areas[0])} ages; marks: exact, lines: from KL", loc="left")
@@ -277,7 +277,7 @@ def figure_6_2(axes: Axes, people: pd.DataFrame) -> None:
         # Small towns have no area of this size.
         seen = [(distance, share) for distance, share in seen if share > 0]
         axes.plot(*zip(*seen, strict=True), mark, linestyle="none", color=colour, label=f"{k}")
-        axes.plot(kl, [expected_classes(one, k, 1).value / k for one in known], "-", color=colour)
+        axes.plot(kl, [expected_classes(item, k, 1).value / k for item in known], "-", color=colour)
     axes.set_xlabel("KL distance of the municipality's ages from uniform (nats)")
     axes.set_ylabel("share who are alone with their age")
     axes.set_title("Marks: counted, a municipality each. Lines: from KL alone", loc="left")

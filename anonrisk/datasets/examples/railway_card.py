@@ -71,18 +71,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     what, weights = popularity(asked.stations)
     taps = journeys(weights)
     print(f"A synthetic month: {what}\n")
-    found = taps.anon.trajectory("card", "station", length=4, max_length=6, time="at", seed=1)
-    print(found, "\n")
+    trajectory = taps.anon.trajectory("card", "station", length=4, max_length=6, time="at", seed=1)
+    print(trajectory, "\n")
 
     limit = 0.05
-    after = found.change_after(limit)
+    after = trajectory.change_after(limit)
     print(f"To single out at most {limit:.0%}, a pseudonym may link {after} taps,")
-    print(f"that is {found.lifetime((after or 0) + 1)} on average until the next one.\n")
+    print(f"that is {trajectory.lifetime((after or 0) + 1)} on average until the next one.\n")
 
     # A key for a trial; a real one comes from the environment or a file.
     weekly = taps.anon.pseudonymize("card", key=Key.generate(), period="7D", time="at")
     shorter = weekly.anon.trajectory("card", "station", length=4, time="at", seed=1)
-    print(f"Linked for a month, 4 taps single out {found.singled_out:.1%} of the cards;")
+    print(f"Linked for a month, 4 taps single out {trajectory.singled_out:.1%} of the cards;")
     pseudonyms, able = shorter.n_users, shorter.at(4).n_users
     print(
         f"with a new pseudonym a week {able / pseudonyms:.1%} of the pseudonyms have 4 stations.\n"
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("At least so many: who compares sets that are alike but not equal finds more.")
 
     if asked.picture:
-        axes = found.plot()
+        axes = trajectory.plot()
         axes.figure.savefig(asked.picture, dpi=120)
         print(f"\ndrawn into {asked.picture}")
     return 0

@@ -74,8 +74,8 @@ class ArrowSchema(Schema):
         empty = table.types(names := list(dict.fromkeys(table.names())))
         listing = [name for name in names if cells.lists_values(empty[name])]
         read = table.read(listing) if listing else {}
-        found = {name: n for name, column in read.items() if (n := n_unused(column))}
-        return Stored(found, remedy=_remedy(self.frame, list(found)))
+        results = {name: n for name, column in read.items() if (n := n_unused(column))}
+        return Stored(results, remedy=_remedy(self.frame, list(results)))
 
     def has_rows(self) -> bool:
         """Return whether there is any row."""
@@ -158,19 +158,19 @@ class ArrowEngine:
         """Bring over what is asked about, let the pandas engine answer, and give tables back."""
         method, table = getattr(PandasEngine(), verb), table_of(frame)
         if verb in GIVE_TABLES:
-            if any(isinstance(one, MinimalUniques) for one in asked):
+            if any(isinstance(item, MinimalUniques) for item in asked):
                 table.check_order()
             # Read once: a second look may find the rows in another order.
             table = table.held()
-        given = _given(table, asked)
-        given.attrs = table.attrs()
-        result = method(given, *(_with_population(one, asked) for one in asked))
+        value = _given(table, asked)
+        value.attrs = table.attrs()
+        result = method(value, *(_with_population(item, asked) for item in asked))
         if isinstance(result, pd.DataFrame):
             attrs = result.attrs
-            if COLUMNS_KEY in attrs and COLUMNS_KEY not in given.attrs:
+            if COLUMNS_KEY in attrs and COLUMNS_KEY not in value.attrs:
                 # pandas has seen no more than the columns that were named.
                 attrs = {**attrs, COLUMNS_KEY: table.names()}
-            return table.changed(*_difference(table, verb, given, result), attrs)
+            return table.changed(*_difference(table, verb, value, result), attrs)
         if isinstance(result, pd.Series):
             return table.with_columns(result.to_frame())
         if verb in GIVE_TABLES:
@@ -201,31 +201,31 @@ def _given(table: ArrowTable, asked: Any) -> pd.DataFrame:
 
 
 def _difference(
-    table: ArrowTable, verb: str, given: pd.DataFrame, result: pd.DataFrame
+    table: ArrowTable, verb: str, value: pd.DataFrame, result: pd.DataFrame
 ) -> tuple[Any, pd.DataFrame]:
     """Return the numbers of the rows that are left, if not all are, and the columns to write."""
-    if not set(given.columns) <= set(result.columns):
+    if not set(value.columns) <= set(result.columns):
         raise EngineError("a column was lost on the way back")
-    rows = None if np.array_equal(given.index, result.index) else result.index.to_numpy()
+    rows = None if np.array_equal(value.index, result.index) else result.index.to_numpy()
     if verb != "keep":
         return rows, result
     # Records are kept as they are, but for the categories that none of them has any more.
-    seen = [isinstance(given[name].dtype, pd.CategoricalDtype) for name in given]
+    seen = [isinstance(value[name].dtype, pd.CategoricalDtype) for name in value]
     coded = [
         name
-        for name, categories in zip(map(str, given), seen, strict=True)
-        if (given[name].dtype != result[name].dtype if categories else table.has_dictionary(name))
+        for name, categories in zip(map(str, value), seen, strict=True)
+        if (value[name].dtype != result[name].dtype if categories else table.has_dictionary(name))
     ]
     return rows, result[coded]
 
 
-def _with_population(one: Any, asked: Any) -> Any:
+def _with_population(item: Any, asked: Any) -> Any:
     """Bring over the population that a question is about, too."""
-    against = getattr(one, "against", None)
+    against = getattr(item, "against", None)
     if against is None or against.population is None:
-        return one
+        return item
     population = _given(table_of(against.population), asked)
-    return replace(one, against=replace(against, population=population))
+    return replace(item, against=replace(against, population=population))
 
 
 def _words(asked: Any) -> Iterator[str]:
@@ -238,8 +238,8 @@ def _words(asked: Any) -> Iterator[str]:
     elif isinstance(asked, dict):
         yield from _words((*asked, *asked.values()))
     elif isinstance(asked, (list, tuple, set, frozenset)):
-        for one in asked:
-            yield from _words(one)
+        for item in asked:
+            yield from _words(item)
     elif is_dataclass(asked):
         for field in fields(asked):
             yield from _words(getattr(asked, field.name))

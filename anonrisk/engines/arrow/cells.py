@@ -86,9 +86,9 @@ def _to_pandas(column: Any, *, views: bool) -> pd.Series[Any]:
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.cast(column.type.storage_type)
     if pa.types.is_dictionary(column.type) and not pa.types.is_nested(column.type.value_type):
-        found = _categories(column)
-        if found is not None:
-            return pd.Series(found)
+        categories = _categories(column)
+        if categories is not None:
+            return pd.Series(categories)
         values = plain(column.type.value_type)
         parts = [part.dictionary.cast(values).take(part.indices) for part in column.chunks]
         column = pa.chunked_array(parts, values)

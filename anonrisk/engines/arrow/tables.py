@@ -73,8 +73,11 @@ class ArrowTable:
             table = self._with(table, name, new[name])
         if attrs == self.attrs():
             return table
-        told = {**(table.schema.metadata or {}), parquet_files.DECLARED: json.dumps(attrs).encode()}
-        return table.replace_schema_metadata(told)
+        fields = {
+            **(table.schema.metadata or {}),
+            parquet_files.DECLARED: json.dumps(attrs).encode(),
+        }
+        return table.replace_schema_metadata(fields)
 
     def _with(self, table: Any, name: str, cells_of: pd.Series[Any]) -> Any:
         names = table.schema.names
@@ -174,13 +177,13 @@ def _picked(column: Any, rows: Any) -> Any:
 
 def _without_note(table: Any, name: str) -> Any:
     """Take out what pandas noted of a column's type, which it has no more."""
-    told = dict(table.schema.metadata or {})
-    if b"pandas" not in told:
+    fields = dict(table.schema.metadata or {})
+    if b"pandas" not in fields:
         return table
     try:
-        note = json.loads(told.pop(b"pandas"))
-        note["columns"] = [one for one in note["columns"] if one.get("field_name") != name]
-        told[b"pandas"] = json.dumps(note).encode()
+        note = json.loads(fields.pop(b"pandas"))
+        note["columns"] = [item for item in note["columns"] if item.get("field_name") != name]
+        fields[b"pandas"] = json.dumps(note).encode()
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         pass  # A note that cannot be read says nothing of any column.
-    return table.replace_schema_metadata(told)
+    return table.replace_schema_metadata(fields)

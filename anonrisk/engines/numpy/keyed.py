@@ -109,8 +109,8 @@ def _classes(cells: _Cells, asked: KeyedTally) -> _Hashed:
     holder[number] = cells.rows
     columns = []
     for name in qid:
-        found, codes = cells.encoded(name, holder)
-        columns.append(np.array(found, dtype=object)[codes].tolist())
+        result, codes = cells.encoded(name, holder)
+        columns.append(np.array(result, dtype=object)[codes].tolist())
     hashes, place = placed(class_hashes(asked.key, qid, columns))
     return _Hashed(hashes, place[number])
 

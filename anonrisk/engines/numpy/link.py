@@ -32,8 +32,8 @@ def link_counts(
     # Whether the period after each is there at all.
     followed = np.append(np.diff(periods) == 1, False)
     by_value = _matched(side * n_qids + qid, n_qids, user, n_users, followed)
-    of, whose, known, n_sets = _whole_sets(side, user, qid, n_users, n_qids)
-    by_set = _matched(of * n_sets + known, n_sets, whose, n_users, followed)
+    source, whose, known, n_sets = _whole_sets(side, user, qid, n_users, n_qids)
+    by_set = _matched(source * n_sets + known, n_sets, whose, n_users, followed)
     both, after = _both(side, user, n_users, followed, len(periods))
     n_both = len(both)
     best = _best(by_value, by_set)
@@ -64,9 +64,9 @@ def _both(
 ) -> tuple[Integers, Integers]:
     """Return (side, user) of everybody who is there in the next one too, and how many that has."""
     present = np.unique(side * n_users + user)
-    of = present // n_users
-    size = np.bincount(of, minlength=n_sides + 1)
-    both = present[followed[of] & np.isin(present + n_users, present, assume_unique=True)]
+    source = present // n_users
+    size = np.bincount(source, minlength=n_sides + 1)
+    both = present[followed[source] & np.isin(present + n_users, present, assume_unique=True)]
     return both, size[1:]
 
 

@@ -148,9 +148,9 @@ def scores(
     asked: Sequence[Score],
 ) -> Scored:
     """Score every class, and give the worst."""
-    found = _count(table, question, sensitive)
-    worst = {score: FORMULAS[score.name].worst(found.profiles, score.c) for score in asked}
-    return Scored(found.sizes, worst)
+    count = _count(table, question, sensitive)
+    worst = {score: FORMULAS[score.name].worst(count.profiles, score.c) for score in asked}
+    return Scored(count.sizes, worst)
 
 
 def breaking(
@@ -164,16 +164,16 @@ def breaking(
         return marked
     for sensitive, score, limit in limits:
         try:
-            found = _count(table, question, sensitive)
+            count = _count(table, question, sensitive)
         except EmptyTableError:
             # Every value was dropped: no class is left that could break this limit.
             continue
         formula = FORMULAS[score.name]
-        bad = formula.breaks(formula.of(found.profiles, score.c), limit)
+        bad = formula.breaks(formula.of(count.profiles, score.c), limit)
         # A row whose own value was dropped still belongs to its class, if that was scored.
-        place = np.minimum(np.searchsorted(found.class_keys, found.keys), len(bad) - 1)
-        inside = bad[place] & (found.class_keys[place] == found.keys)
-        marked |= inside if found.kept is None else inside & found.kept
+        place = np.minimum(np.searchsorted(count.class_keys, count.keys), len(bad) - 1)
+        inside = bad[place] & (count.class_keys[place] == count.keys)
+        marked |= inside if count.kept is None else inside & count.kept
     return marked
 
 

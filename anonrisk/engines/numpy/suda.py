@@ -68,7 +68,7 @@ class UniqueScores:
                 self._add(positions, np.flatnonzero(unique))
             before = alone
 
-    def _add(self, positions: Positions, found: NDArray[np.int64]) -> None:
+    def _add(self, positions: Positions, result: NDArray[np.int64]) -> None:
         """Add a minimal unique of some records.
 
         New values are made first and only assigned then. An assignment can be done twice, so that
@@ -77,10 +77,10 @@ class UniqueScores:
         at = len(positions) - 1
         weight = self.weights[at]
         self._begun = [
-            (self.score, found, self.score[found] + weight),
-            (self.n_minimal, found, self.n_minimal[found] + 1),
-            *((self.by_column[i], found, self.by_column[i, found] + weight) for i in positions),
-            (self.by_size, at, self.by_size[at] + len(found)),
+            (self.score, result, self.score[result] + weight),
+            (self.n_minimal, result, self.n_minimal[result] + 1),
+            *((self.by_column[i], result, self.by_column[i, result] + weight) for i in positions),
+            (self.by_size, at, self.by_size[at] + len(result)),
             (self.decided, at, self.decided[at] + 1),
         ]
         self._assign()

@@ -82,9 +82,9 @@ def count_holders(
     order = np.lexsort(by_rarity.T[::-1])
     tree = _Tree.of(by_rarity[order], index.n_items)
     walk = _Walk(index, tree, in_order[order], visits)
-    found = np.empty(len(order), dtype=np.int64)
-    found[order] = walk.from_the_top()
-    return found
+    result = np.empty(len(order), dtype=np.int64)
+    result[order] = walk.from_the_top()
+    return result
 
 
 class _Walk:
@@ -176,17 +176,17 @@ def rare(  # noqa: PLR0917
     sets = _Sets.of(index, drawn, users, s, visits)
     if s == 1:
         return (sets.length < k).astype(float)
-    found = np.zeros(len(users), dtype=np.int64)
+    result = np.zeros(len(users), dtype=np.int64)
     left, seen, size = np.arange(len(users)), 0, _FIRST_LOOK
     while len(left):
         for part in split(left, np.minimum(sets.length[left] - seen, size)):
-            found[part] += _count(index, sets, part, range(seen, seen + size))
+            result[part] += _count(index, sets, part, range(seen, seen + size))
         n_before, seen, size = len(left), seen + size, 4 * size
-        left = left[(found[left] < k) & (sets.length[left] > seen)]
+        left = left[(result[left] < k) & (sets.length[left] > seen)]
         if len(left) > _WORTH_A_LOOK * n_before:
-            found[left] = count_holders(index, sets.by_rarity[left], sets.points[left], visits)
+            result[left] = count_holders(index, sets.by_rarity[left], sets.points[left], visits)
             break
-    return (found < k).astype(float)
+    return (result < k).astype(float)
 
 
 def _count(index: Index, sets: _Sets, part: Integers, among: range) -> Integers:
@@ -344,9 +344,9 @@ def _sets(records: NumberedRecords, question: TraceQuestion) -> tuple[StepCounts
     n_done = sum(draws for _, draws in hits.values())
     interruption.keep(n_done, question.n_steps, MEASURED)
     steps = []
-    for s, (found, draws) in hits.items():
+    for s, (hit, draws) in hits.items():
         users = asked[index.n_points[asked] >= s]
-        share = found / draws
+        share = hit / draws
         steps.append(
             StepCounts(
                 s,

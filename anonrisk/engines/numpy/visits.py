@@ -42,8 +42,8 @@ class KeySet:
         if self.bits is not None:
             flags: Flags = (self.bits[asked >> 3] >> (asked & 7).astype(np.uint8)) & 1 > 0
             return flags
-        found: Flags = self.keys[np.minimum(self.place(asked), len(self.keys) - 1)] == asked
-        return found
+        result: Flags = self.keys[np.minimum(self.place(asked), len(self.keys) - 1)] == asked
+        return result
 
     def place(self, asked: Integers) -> Integers:
         """Return the place of each number that is among them."""

@@ -70,11 +70,11 @@ def _counts_of_equal(persons: Integers, numbers: Integers, n_numbers: int) -> In
     rows, or with more of them, never come to the same number in the same round: a pair has a number
     of its own, and so has one without a neighbour.
     """
-    found = [np.zeros(0, dtype=np.int64)]
+    results = [np.zeros(0, dtype=np.int64)]
     while len(numbers):
         starts = runs_of(persons)
         lengths = np.diff(starts, append=len(persons))
-        found.append(np.bincount(closed_up(numbers[starts[lengths == 1]])[0]))
+        results.append(np.bincount(closed_up(numbers[starts[lengths == 1]])[0]))
         several = np.repeat(lengths > 1, lengths)
         persons, numbers, lengths = persons[several], numbers[several], lengths[lengths > 1]
         place = np.arange(len(persons)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -86,4 +86,4 @@ def _counts_of_equal(persons: Integers, numbers: Integers, n_numbers: int) -> In
         pairs = radix.keys_of(((numbers[left], n_numbers), (right, n_numbers + 1)), closed_up)[0]
         numbers, n_numbers = closed_up(pairs)
         persons = persons[left]
-    return np.concatenate(found)
+    return np.concatenate(results)

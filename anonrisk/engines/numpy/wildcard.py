@@ -117,11 +117,11 @@ class _Keys:
             return
         n_few = few.stop - few.start
         number, n_numbers, place = looked_up(keys[:n_few], keys[n_few:])
-        found = np.flatnonzero(place >= 0)
-        place = place[found]
-        found += many.start
-        self.sizes[found] += _sums(number, self.counts[few], n_numbers)[place]
-        self.sizes[few] += _sums(place, self.counts[found], n_numbers)[number]
+        result = np.flatnonzero(place >= 0)
+        place = place[result]
+        result += many.start
+        self.sizes[result] += _sums(number, self.counts[few], n_numbers)[place]
+        self.sizes[few] += _sums(place, self.counts[result], n_numbers)[number]
 
     def match_within(self, part: slice) -> None:
         """Let every key of a pattern find its equals."""

@@ -90,7 +90,7 @@ class PandasEngine:
             case questions.ClassesWithValues(columns):
                 return tally.tally(PandasTable(frame), dict.fromkeys(columns, "quasi-identifier"))
             case questions.ClassesOfSets(sets):
-                return [self.tally(frame, questions.ClassesWithValues(one)) for one in sets]
+                return [self.tally(frame, questions.ClassesWithValues(item)) for item in sets]
             case questions.QuantileBins(column, n_bins):
                 return recode.quantile_bins(frame, column, n_bins)
             case questions.SumsOfWeights(question, weight):

@@ -43,42 +43,42 @@ def with_labels(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     return moved.reset_index(allow_duplicates=True)
 
 
-def level_names(given: Sequence[Any], name: str) -> list[Any]:
+def level_names(value: Sequence[Any], name: str) -> list[Any]:
     """Name every level of an index: the first without a name gets this one, others a number too."""
-    unnamed = iter([name, *(f"{name} {i}" for i in range(2, len(given) + 1))])
-    return [next(unnamed) if level is None else level for level in given]
+    unnamed = iter([name, *(f"{name} {i}" for i in range(2, len(value) + 1))])
+    return [next(unnamed) if level is None else level for level in value]
 
 
 def nested(frame: pd.DataFrame) -> list[str]:
     """List the paths inside columns: of Arrow's structs and unions, and of mappings in cells."""
-    found: dict[str, None] = {}
+    results: dict[str, None] = {}
     for position, (name, dtype) in enumerate(frame.dtypes.items()):
         if isinstance(dtype, pd.ArrowDtype):
-            found.update(dict.fromkeys(_paths(str(name), dtype.pyarrow_dtype)))
+            results.update(dict.fromkeys(_paths(str(name), dtype.pyarrow_dtype)))
         elif pd.api.types.is_object_dtype(dtype):
-            _look_inside(str(name), frame.iloc[:, position], found)
-    return list(found)
+            _look_inside(str(name), frame.iloc[:, position], results)
+    return list(results)
 
 
-def _look_inside(name: str, column: pd.Series[Any], found: dict[str, None]) -> None:
+def _look_inside(name: str, column: pd.Series[Any], result: dict[str, None]) -> None:
     """Collect the keys of mappings; the first cell tells whether a column holds any."""
     # What is missing is None, NaN or NaT; cells of other kinds may not like to be compared.
     known = next((c for c in column if c is not None and not isinstance(c, float)), None)
     if not isinstance(known, (dict, list, tuple)):
         return
     for cell in column:
-        _keys(name, cell, found)
+        _keys(name, cell, result)
 
 
-def _keys(name: str, cell: Any, found: dict[str, None]) -> None:
+def _keys(name: str, cell: Any, result: dict[str, None]) -> None:
     if isinstance(cell, (list, tuple)):
-        for one in cell:
-            _keys(name, one, found)
+        for item in cell:
+            _keys(name, item, result)
     elif isinstance(cell, dict):
         for key, value in cell.items():
             below = f"{name}.{key}"
-            found[below] = None
-            _keys(below, value, found)
+            result[below] = None
+            _keys(below, value, result)
 
 
 def _paths(name: str, kind: Any) -> list[str]:
@@ -87,11 +87,11 @@ def _paths(name: str, kind: Any) -> list[str]:
     if isinstance(kind, pa.BaseExtensionType):
         return _paths(name, kind.storage_type)
     if pa.types.is_struct(kind) or pa.types.is_union(kind):
-        found = []
+        results = []
         for field in map(kind.field, range(kind.num_fields)):
             below = f"{name}.{field.name}"
-            found += [below, *_paths(below, field.type)]
-        return found
+            results += [below, *_paths(below, field.type)]
+        return results
     if pa.types.is_map(kind):
         return _paths(name, kind.key_type) + _paths(name, kind.item_type)
     value_type = getattr(kind, "value_type", None)

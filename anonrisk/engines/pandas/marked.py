@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def marked(frame: pd.DataFrame, columns: Sequence[Name], marker: str) -> int:
     """Count the rows that have the marker of a suppressed cell in one of the columns."""
-    found = np.zeros(len(frame), dtype=bool)
+    result = np.zeros(len(frame), dtype=bool)
     for name in columns:
         column = column_of(frame, name)
         dtype = column.dtype
@@ -28,5 +28,5 @@ def marked(frame: pd.DataFrame, columns: Sequence[Name], marker: str) -> int:
             column = column.astype(kind)
         # Numbers and dates hold no text, and some of their types refuse to be compared with one.
         if pd.api.types.is_object_dtype(kind) or pd.api.types.is_string_dtype(kind):
-            found |= column.isin([marker]).to_numpy(dtype=bool)
-    return int(found.sum())
+            result |= column.isin([marker]).to_numpy(dtype=bool)
+    return int(result.sum())

@@ -64,12 +64,12 @@ def may_hide_another(kind: type) -> bool:
 def refuse_mixed(values: Collection[Any], name: Name, role: str) -> None:
     """Reject cells of different kinds in one column: nobody knows whether 1 is 1.0, or True."""
     types = kinds_of(values, name, role)
-    found = sorted({_kind(kind) for kind in types})
-    if found in (["timestamp"], ["time"]) and len({v.tzinfo is None for v in values}) > 1:
-        found = [f"{found[0]} with zone", f"{found[0]} without zone"]
-    if len(found) > 1:
+    results = sorted({_kind(kind) for kind in types})
+    if results in (["timestamp"], ["time"]) and len({v.tzinfo is None for v in values}) > 1:
+        results = [f"{results[0]} with zone", f"{results[0]} without zone"]
+    if len(results) > 1:
         raise UnsupportedColumnError(
-            f"{role} {name!r} mixes types ({', '.join(found)}); convert the column to one of them"
+            f"{role} {name!r} mixes types ({', '.join(results)}); convert the column to one of them"
         )
 
 

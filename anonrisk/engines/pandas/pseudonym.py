@@ -90,14 +90,14 @@ def _factorized(column: pd.Series[Any], name: Name) -> tuple[Integers, list[Any]
         codes, uniques = pd.factorize(column.to_numpy() if _plain(column) else column.array)
         return codes, list(uniques) if uniques.dtype.kind == "M" else uniques.tolist()
     cells = column.to_numpy()
-    codes, found = pd.factorize(cells)
-    hiding = any(map(objects.may_hide_another, objects.kinds_of(found, name, "column")))
-    objects.refuse_mixed(cells[codes >= 0] if hiding else found, name, "column")
-    if objects.are_instants(found):
-        codes, found = pd.factorize(objects.as_instants(cells))
+    codes, result = pd.factorize(cells)
+    hiding = any(map(objects.may_hide_another, objects.kinds_of(result, name, "column")))
+    objects.refuse_mixed(cells[codes >= 0] if hiding else result, name, "column")
+    if objects.are_instants(result):
+        codes, result = pd.factorize(objects.as_instants(cells))
         # Pandas gives timestamps back as numbers of their own.
-        return codes, list(pd.Series(found))
-    return codes, list(found)
+        return codes, list(pd.Series(result))
+    return codes, list(result)
 
 
 def _span(column: pd.Series[Any]) -> tuple[Integers, list[Any]] | None:

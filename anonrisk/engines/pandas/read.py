@@ -55,8 +55,8 @@ def csv(
             header = block.header
             read = {name: _Codes(text.na if name in header else ()) for name in block.chosen}
         with files.readable(block.part, "CSV"):
-            for name, found in block.cells.items():
-                read[name].codes.extend(map(read[name].__getitem__, found))
+            for name, cell in block.cells.items():
+                read[name].codes.extend(map(read[name].__getitem__, cell))
             for key in block.part.partitions.keys() & read.keys():
                 code = read[key][block.part.partitions[key] or ""]
                 read[key].codes.extend([code] * block.n_rows)
@@ -113,8 +113,8 @@ def _typed_cells(name: str, read: _Codes, kind: str, *, exact: bool) -> Any:
     if kind == "text":
         categories = pd.Index(read.values_seen, dtype=object)
         return pd.Categorical.from_codes(codes.astype(np.int32), categories=categories)
-    of = csv_cells.number if kind == "number" else csv_cells.day
-    values: Any = [of(text) for text in read.values_seen]
+    source = csv_cells.number if kind == "number" else csv_cells.day
+    values: Any = [source(text) for text in read.values_seen]
     bad = {i for i, cell in enumerate(values) if cell is None}
     if bad:
         raise files.not_all(name, kind, int(np.isin(codes, list(bad)).sum()))
@@ -140,26 +140,26 @@ def _objects(part: Part, file: Any) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(file, 1):
         # JSON knows no other white space.
         if line.strip(" \t\r\n"):
-            found = _object(part, line, number)
+            result = _object(part, line, number)
             for key in part.partitions:
-                if key in found:
+                if key in result:
                     raise files.in_folders_too(key)
-            yield {**found, **part.partitions}
+            yield {**result, **part.partitions}
 
 
 def _object(part: Part, line: str, number: int) -> dict[str, Any]:
     try:
-        found = json.loads(line, object_pairs_hook=_pairs, parse_constant=_constant)
+        result = json.loads(line, object_pairs_hook=_pairs, parse_constant=_constant)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        result = None
+    if not isinstance(result, dict):
         hint = ""
         if number == 1 and line.lstrip().startswith("["):
             hint = "; it seems to be one JSON array: write one object a line"
         raise UnreadableTableError(
             f"line {number:,} of {part.shown} is not one JSON object with each key once{hint}"
         )
-    return found
+    return result
 
 
 def _constant(name: str) -> float | None:
@@ -168,10 +168,10 @@ def _constant(name: str) -> float | None:
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    results = dict(pairs)
+    if len(results) != len(pairs):
         raise ValueError
-    return found
+    return results
 
 
 def _of_objects(cells: list[Any]) -> pd.Series[Any]:
@@ -239,9 +239,9 @@ def _typed(
         progress(n_rows)
     frame = pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
     frame.attrs = table.attrs
-    for one in table.names:
-        if one not in chosen:
-            frame[one] = _unread(n_rows)
+    for name in table.names:
+        if name not in chosen:
+            frame[name] = _unread(n_rows)
     return frame
 
 

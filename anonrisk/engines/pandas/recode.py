@@ -139,13 +139,13 @@ def _by_region(
     number, n_combinations = closed_up(keys)
     row = np.empty(n_combinations, dtype=np.int64)
     row[number] = np.arange(len(number))
-    found = regions.find([place[row] for place in places])[number]
+    result = regions.find([place[row] for place in places])[number]
     # The star stands last, where the region -1 finds it.
     new: dict[Name, Any] = {
-        name: labelled(np.append(of, len(labels))[found], [*labels, MARKER])
-        for name, (of, labels) in regions.labels().items()
+        name: labelled(np.append(label, len(labels))[result], [*labels, MARKER])
+        for name, (label, labels) in regions.labels().items()
     }
-    lost = found < 0
+    lost = result < 0
     return new, {None: lost} if lost.any() else {}
 
 

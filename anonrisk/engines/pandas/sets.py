@@ -130,11 +130,11 @@ class PandasSets(CodedSets):
     def coarsen(self, n_values: Sequence[int]) -> dict[int, tuple[int, Coarsening]]:
         """Take up a coarser version of each column that has one."""
         made = {}
-        given = list(zip(self._series, self._codes, n_values, strict=True))
-        for position, (series, codes, n) in enumerate(given):
-            found = coarser(self._kept_of(series), codes.values, codes.cardinality, n)
-            if found is not None:
-                values, cardinality, how = found
+        value = list(zip(self._series, self._codes, n_values, strict=True))
+        for position, (series, codes, n) in enumerate(value):
+            result = coarser(self._kept_of(series), codes.values, codes.cardinality, n)
+            if result is not None:
+                values, cardinality, how = result
                 made[position] = len(self._codes), how
                 self.columns = (*self.columns, self.columns[position])
                 self._codes.append(compact(values, cardinality))

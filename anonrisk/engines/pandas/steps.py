@@ -192,10 +192,10 @@ def perturbed(frame: pd.DataFrame) -> Mapping[Name, str]:
     """
     marks = _marks(frame)
     columns = list(frame.columns)
-    found = {name: step for name, step in marks if name in columns}
+    results = {name: step for name, step in marks if name in columns}
     known = frame.attrs.get(COLUMNS_KEY, columns)
     for name, step in marks:
         if name not in columns and name not in frame.index.names:
             new = [column for column in columns if column not in known]
-            found |= dict.fromkeys(new, f"{step} of {name!r}, which is gone: renamed?")
-    return found
+            results |= dict.fromkeys(new, f"{step} of {name!r}, which is gone: renamed?")
+    return results

@@ -27,11 +27,11 @@ def scores(
     risk: Callable[[Totals], float | None],
 ) -> tuple[pd.Series[Any], pd.DataFrame, Totals]:
     """Score every record; `risk` is what DIS-SUDA adds to 1 / score^power, if it is asked for."""
-    found = UniqueScores(counter.unique, len(counter.columns), max_size)
-    totals = found.totals()
+    unique_scores = UniqueScores(counter.unique, len(counter.columns), max_size)
+    totals = unique_scores.totals()
     odds = risk(totals)
     score_name, number_name, dis_name, *column_names = names
-    rows = found.rows if counter.rows is None else counter.rows[found.rows]
+    rows = unique_scores.rows if counter.rows is None else counter.rows[unique_scores.rows]
 
     def spread(values: NDArray[Any]) -> NDArray[Any]:
         everywhere = np.zeros(len(frame))
@@ -41,15 +41,18 @@ def scores(
         everywhere[rows] = values
         return everywhere
 
-    has = found.score > 0
-    safe = np.where(has, found.score, 1.0)
-    columns = {score_name: spread(found.score), number_name: spread(found.n_minimal)}
+    has = unique_scores.score > 0
+    safe = np.where(has, unique_scores.score, 1.0)
+    columns = {
+        score_name: spread(unique_scores.score),
+        number_name: spread(unique_scores.n_minimal),
+    }
     if counter.rows is None:
         columns[number_name] = columns[number_name].astype(np.int64)
     if odds is not None:
         power = exponent(len(column_names))
         columns[dis_name] = spread(np.where(has, 1 / (1 + odds / safe**power), 0.0))
-    for name, part in zip(column_names, found.by_column, strict=True):
+    for name, part in zip(column_names, unique_scores.by_column, strict=True):
         columns[name] = spread(part / safe)
     records = pd.DataFrame(columns, index=frame.index)
     return records[score_name], records, totals

@@ -114,8 +114,8 @@ class _SuppressedColumn:
         if self.marker is None:
             return len(self.domain)
         texts: Any = self.domain.texts() if isinstance(self.marker, str) else self.domain.values
-        found = [i for i, text in enumerate(texts) if text == self.marker]
-        return found[0] if found else len(self.domain) + 1
+        results = [i for i, text in enumerate(texts) if text == self.marker]
+        return results[0] if results else len(self.domain) + 1
 
     def mark(self, rows: NDArray[np.bool_]) -> None:
         self.marked |= rows

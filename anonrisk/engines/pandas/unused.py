@@ -14,13 +14,15 @@ from anonrisk.measures.counts.schema import Stored
 def stored(frame: pd.DataFrame) -> Stored:
     """Count the categories of each column, and of the index, that no row has."""
     columns = [(str(name), frame.iloc[:, i]) for i, name in enumerate(frame.columns)]
-    found = {name: n for name, column in columns if (n := _n_unused(column))}
-    lines = [f"df[{name!r}] = {_line(frame[name])}" for name in frame.columns if str(name) in found]
+    results = {name: n for name, column in columns if (n := _n_unused(column))}
+    lines = [
+        f"df[{name!r}] = {_line(frame[name])}" for name in frame.columns if str(name) in results
+    ]
     if n_labels := _n_unused(frame.index.to_series()):
-        found["index"] = n_labels
+        results["index"] = n_labels
         lines.append("df.index = df.index.remove_unused_categories()")
     others = "" if len(lines) < 2 else ", and the others likewise"
-    return Stored(found, remedy=f"{lines[0]}{others}" if lines else "")
+    return Stored(results, remedy=f"{lines[0]}{others}" if lines else "")
 
 
 def without_unused(frame: pd.DataFrame) -> pd.DataFrame:

@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 def class_sizes(table: PushedTable, question: Question) -> list[ClassCounts]:
     """Count the classes of each quasi-identifier."""
     records = CountedRecords(table, question)
-    found = _counted(records, histograms)
-    return [found[records.number(qid), None].class_sizes(question, qid) for qid in question.qids]
+    counted = _counted(records, histograms)
+    return [counted[records.number(qid), None].class_sizes(question, qid) for qid in question.qids]
 
 
 def class_sizes_by(table: PushedTable, question: Question, by: Name) -> list[list[Group]]:
     """Count the classes of each quasi-identifier within each group of a column."""
     records = CountedRecords(table, question, by)
-    found = _counted(records, histograms)
-    labels = list(dict.fromkeys(label for _, label in found))
+    counted = _counted(records, histograms)
+    labels = list(dict.fromkeys(label for _, label in counted))
     named = table.group_labels(by, labels)
     return [
         refusals.in_order(
-            found[records.number(qid), label].group(shown, question, qid)
+            counted[records.number(qid), label].group(shown, question, qid)
             for label, shown in zip(labels, named, strict=True)
         )
         for qid in question.qids
@@ -51,8 +51,8 @@ def class_sizes_by(table: PushedTable, question: Question, by: Name) -> list[lis
 
 def whole_persons(table: PushedTable, question: Question) -> ClassCounts:
     """Count the persons who have the same rows, all of them together."""
-    found = _counted(CountedRecords(table, question), kinds_of_persons)
-    return replace(found[0, None].class_sizes(question, question.qid), whole_persons=True)
+    counted = _counted(CountedRecords(table, question), kinds_of_persons)
+    return replace(counted[0, None].class_sizes(question, question.qid), whole_persons=True)
 
 
 @dataclass
@@ -111,10 +111,10 @@ def _counted(
     if records.by is not None and rows:
         refusals.check_groups(records.by, max(int(row["group_number"]) for row in rows))
     records.refuse(rows)
-    found: dict[tuple[int, Any], Histogram] = defaultdict(Histogram)
+    result: dict[tuple[int, Any], Histogram] = defaultdict(Histogram)
     for row in rows:
-        found[int(row.get("w", 0)), row.get("g")].add(row)
-    return found
+        result[int(row.get("w", 0)), row.get("g")].add(row)
+    return result
 
 
 def histograms(records: CountedRecords) -> Rows:
@@ -130,9 +130,9 @@ def _of_persons(records: CountedRecords) -> Rows:
     about, keys = records.about, [*records.about, *records.qs]
     pairs = records.grouped("u", pair_rows="count(1)")
     sized = pairs.select("*", n=f"count(1) over (partition by {', '.join(keys)})")
-    told = records.told("pair_rows")
-    classes = sized.group(*about, "n", members="count(1)", persons="0", **told)
-    return classes.union(smallest_classes(sized, records), **none_of(told))
+    summary = records.told("pair_rows")
+    classes = sized.group(*about, "n", members="count(1)", persons="0", **summary)
+    return classes.union(smallest_classes(sized, records), **none_of(summary))
 
 
 def smallest_classes(sized: Rows, records: CountedRecords) -> Rows:
@@ -149,15 +149,15 @@ def kinds_of_persons(records: CountedRecords) -> Rows:
     """Plan one histogram: how many persons have all their rows in common with how many."""
     about = records.about
     pairs = records.grouped("u", pair_rows="count(1)")
-    told = records.told("pair_rows")
-    persons = pairs.gather(*about, "u", entry=(*records.qs, "pair_rows"), name="e", **told)
-    kinds = persons.group(*about, "e", n="count(1)", **again(told))
-    return kinds.group(*about, "n", members="sum(n)", persons="sum(n)", **again(told))
+    summary = records.told("pair_rows")
+    persons = pairs.gather(*about, "u", entry=(*records.qs, "pair_rows"), name="e", **summary)
+    kinds = persons.group(*about, "e", n="count(1)", **again(summary))
+    return kinds.group(*about, "n", members="sum(n)", persons="sum(n)", **again(summary))
 
 
 def set_histograms(rows: Rows, sets: Sequence[Sequence[str]], *, unit: bool) -> Rows:
     """Plan the histograms of many sets of columns, of records that all count."""
-    each = (_of_set(rows, one, str(w), unit=unit) for w, one in enumerate(sets))
+    each = (_of_set(rows, item, str(w), unit=unit) for w, item in enumerate(sets))
     return reduce(lambda above, below: above.union(below), each)
 
 

@@ -40,8 +40,10 @@ def matched(table: PushedTable, question: Question, against: Against) -> Matched
     sides.refuse(by_size)
     released = [row for row in rows if row["part"] == _RELEASE and row["released"] is not None]
     sizes = sides.sizes({int(row["released"]): int(row["classes"]) for row in released}, by_size)
-    found = [row for row in by_size if row["in_population"] is not None]
-    present = sorted((row for row in found if row["classes"]), key=lambda row: row["in_population"])
+    results = [row for row in by_size if row["in_population"] is not None]
+    present = sorted(
+        (row for row in results if row["classes"]), key=lambda row: row["in_population"]
+    )
     return Matched(
         sizes,
         1 / np.array([float(row["in_population"]) for row in present]),
@@ -50,7 +52,8 @@ def matched(table: PushedTable, question: Question, against: Against) -> Matched
         sum(float(row["total"]) for row in present),
         sum(float(row["matches"]) for row in present),
         Presence(
-            min(float(row["lowest"]) for row in found), max(float(row["highest"]) for row in found)
+            min(float(row["lowest"]) for row in results),
+            max(float(row["highest"]) for row in results),
         ),
     )
 
@@ -59,8 +62,8 @@ def households(table: PushedTable, question: Question, against: Against) -> Atta
     """Compute the risk that a record has by any member of its household, in two statements."""
     table.check_logarithms()
     sides = Sides(table, question, against)
-    told = sides.marked.group(n_counted=sum_where("counts", "f"), **sides.wrong())
-    sides.check(table.fetch_rows(told, "match the classes"))
+    summary = sides.marked.group(n_counted=sum_where("counts", "f"), **sides.wrong())
+    sides.check(table.fetch_rows(summary, "match the classes"))
     steps = table.fetch_rows(sides.households(), "find the risk of households")
     lost = sum(int(row["lost"]) for row in steps)
     if lost and against.household is not None:
@@ -168,13 +171,13 @@ class Sides:
 
     def fetch(self, rows: Rows) -> list[Row]:
         """Fetch histograms of classes, as many rows as there are sizes."""
-        found = self.table.fetch_rows(rows, "match the classes", bounds.MAX_SIZES + 1)
-        if len(found) > bounds.MAX_SIZES:
+        result = self.table.fetch_rows(rows, "match the classes", bounds.MAX_SIZES + 1)
+        if len(result) > bounds.MAX_SIZES:
             raise TooManyClassesError(
                 f"the classes have more than {bounds.MAX_SIZES:,} different sizes and sums of "
                 "weights, too many to bring here; round the weights first"
             )
-        return found
+        return result
 
     def histograms(self) -> Rows:
         """Plan classes by their size in the release, and again by that in the population."""
@@ -214,15 +217,15 @@ class Sides:
     def check(self, rows: Sequence[Row]) -> None:
         """Reject what is wrong, and where no record counts, of sums over all classes."""
         self.refuse(rows)
-        found = {1: 1} if any(int(row["n_counted"] or 0) for row in rows) else {}
-        self.sizes(found, rows)
+        results = {1: 1} if any(int(row["n_counted"] or 0) for row in rows) else {}
+        self.sizes(results, rows)
 
-    def sizes(self, found: dict[int, int], rows: Sequence[Row]) -> ClassCounts:
+    def sizes(self, result: dict[int, int], rows: Sequence[Row]) -> ClassCounts:
         """Make the classes of the release."""
-        sizes = sorted(found)
+        sizes = sorted(result)
         return ClassCounts(
             sizes,
-            [found[f] for f in sizes],
+            [result[f] for f in sizes],
             qid=self.question.qid,
             missing=self.question.missing,
             n_dropped=sum(int(row["dropped"] or 0) for row in rows),

@@ -33,10 +33,10 @@ def weighted(table: PushedTable, question: Question, weight: Name) -> WeightedCl
     )
     sides.refuse(rows)
     kept = [row for row in rows if row["counts"]]
-    found: dict[int, int] = {}
+    results: dict[int, int] = {}
     for row in kept:
-        found[int(row["f"])] = found.get(int(row["f"]), 0) + int(row["classes"])
-    sizes = sides.sizes(found, rows)
+        results[int(row["f"])] = results.get(int(row["f"]), 0) + int(row["classes"])
+    sizes = sides.sizes(results, rows)
     pairs = MatchedPairs(
         np.array([int(row["f"]) for row in kept]),
         np.array([float(row["size_in"]) for row in kept]),
@@ -54,8 +54,8 @@ def independence(table: PushedTable, question: Question, fraction: float) -> Ind
     table.check_logarithms()
     sides = Sides(table, question, Against())
     # Of records, not of classes: a look at each is cheaper than grouping them.
-    told = sides.records.group(n_counted=sum_where(sides.counts, "f"), **sides.wrong())
-    sides.check(table.fetch_rows(told, "count the rows"))
+    summary = sides.records.group(n_counted=sum_where(sides.counts, "f"), **sides.wrong())
+    sides.check(table.fetch_rows(summary, "count the rows"))
     classes = sides.marked.where("counts").select(*sides.qs, "f")
     values = classes.group_sets([[q] for q in sides.qs], name="w", c="sum(f)")
     rows = table.fetch_rows(values.group("w", "c", n_values="count(1)"), "compare the columns")

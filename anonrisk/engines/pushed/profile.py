@@ -42,12 +42,12 @@ def profiles(table: PushedTable, question: Question, sensitive: Sensitive) -> Va
         ([tuple(map(int, entry.split(":"))) for entry in row["entries"].split(",")], row)
         for row in kept
     ]
-    entries.sort(key=lambda found: found[0])
+    entries.sort(key=lambda result: result[0])
     overall.sort(key=lambda row: int(row["r"]))
     groups = [[int(row[name]) for row in overall] for name in about.levels]
-    flat = [entry for found, _ in entries for entry in found]
+    flat = [entry for result, _ in entries for entry in result]
     return ValueCounts(
-        starts=np.concatenate(([0], np.cumsum([len(found) for found, _ in entries]))),
+        starts=np.concatenate(([0], np.cumsum([len(result) for result, _ in entries]))),
         ranks=np.array([rank for rank, _ in flat], dtype=np.int64),
         counts=np.array([n for _, n in flat], dtype=np.int64),
         classes=np.array([int(row["classes"]) for _, row in entries], dtype=np.int64),
@@ -69,12 +69,12 @@ def _fetched(about: ClassValues, values: Rows, n_values: int) -> list[Row]:
     """Fetch each kind of class with its values, rank and count, and how many are alike."""
     if n_values > bounds.MAX_ORDERED:
         raise _too_many(f"{bounds.MAX_ORDERED:,} different values")
-    records, told = about.records, about.told_of_class()
+    records, summary = about.records, about.told_of_class()
     pairs = about.counted.look_up(values, "s").select("*", c="cast(c as bigint)")
     listed = pairs.list_pairs(
-        *about.keys, entry=("r", "c"), name="entries", n=f"sum({about.members})", **told
+        *about.keys, entry=("r", "c"), name="entries", n=f"sum({about.members})", **summary
     )
-    sums = {**records.told("n_rows", records.qs), **again(told)}
+    sums = {**records.told("n_rows", records.qs), **again(summary)}
     kinds = listed.group(*records.about, "entries", "n", classes="count(1)", **sums)
     rows = records.table.fetch_rows(kinds, "count the profiles", bounds.MAX_PROFILES + 1)
     if len(rows) > bounds.MAX_PROFILES:

@@ -64,7 +64,7 @@ class CountedRecords:
     def sets(self) -> list[list[str]]:
         """The quasi-identifiers by our names of their columns, each once whatever its order."""
         every = ([q for q in self.qs if self.names[q] in qid] for qid in self.question.qids)
-        return [list(one) for one in dict.fromkeys(map(tuple, every))]
+        return [list(item) for item in dict.fromkeys(map(tuple, every))]
 
     def number(self, qid: Qid) -> int:
         """Return the number of a quasi-identifier among the sets."""
@@ -95,7 +95,7 @@ class CountedRecords:
             made = self.rows.group(*keys, *self.qs, **sums)
         else:
             made = self.rows.group_sets(self.sets, *keys, name="w", **sums)
-            each = (f"w = {w} and ({any_missing(one)})" for w, one in enumerate(self.sets))
+            each = (f"w = {w} and ({any_missing(item)})" for w, item in enumerate(self.sets))
             dropped = " or ".join(each)
         return made.select("*", d=dropped) if "d" in self.about else made
 
@@ -139,7 +139,7 @@ class CountedRecords:
         if self.question.missing == "error":
             gaps = {
                 self.names[q]: sum_of(
-                    rows, f"no_{q}", next(w for w, one in enumerate(self.sets) if q in one)
+                    rows, f"no_{q}", next(w for w, item in enumerate(self.sets) if q in item)
                 )
                 for q in self.qs
             }
@@ -163,9 +163,9 @@ class CountedRecords:
 _ENDS = {"first": "min", "last": "max", "of": "max"}
 
 
-def again(sums: Mapping[str, str], of: Mapping[str, str] | None = None) -> dict[str, str]:
+def again(sums: Mapping[str, str], source: Mapping[str, str] | None = None) -> dict[str, str]:
     """Sum up once more what `CountedRecords.told` has summed up, or texts made of it."""
-    texts = of or {name: name for name in sums}
+    texts = source or {name: name for name in sums}
     return {name: f"{_ENDS.get(name.partition('_')[0], 'sum')}({texts[name]})" for name in sums}
 
 
@@ -185,9 +185,9 @@ def _ends(rows: Sequence[Row], q: str) -> tuple[Any, Any]:
     return min(firsts, default=None), max(lasts, default=None)
 
 
-def lost_rows(expected: int, found: int) -> EngineError:
+def lost_rows(expected: int, result: int) -> EngineError:
     """Return that two counts of the same rows disagree."""
     return EngineError(
-        f"the table had {expected:,} rows at first and {found:,} when they were grouped: it "
+        f"the table had {expected:,} rows at first and {result:,} when they were grouped: it "
         "changes while it is measured, or rows are lost on the way"
     )

@@ -94,7 +94,7 @@ class Rows:
 
         Columns that are not in a set are NULL in its rows.
         """
-        columns = tuple(dict.fromkeys(column for one in sets for column in one))
+        columns = tuple(dict.fromkeys(column for item in sets for column in item))
         every = (name, *keys, *columns, *sums)
         return GroupedSets(every, self, tuple(map(tuple, sets)), keys, name, sums)
 
@@ -278,7 +278,7 @@ class GroupedSets(_Step):
     @property
     def of_sets(self) -> tuple[str, ...]:
         """Every column of a set once."""
-        return tuple(dict.fromkeys(column for one in self.sets for column in one))
+        return tuple(dict.fromkeys(column for item in self.sets for column in item))
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,16 +67,18 @@ def worst_of_sizes(about: ClassValues, asked: Sequence[Score]) -> Rows:
     worst = {f"x{i}": f"{FORMULAS[score.name].worst_in_sql}(x{i})" for i, score in enumerate(asked)}
     scored = {f"scored_{i}": f"count(x{i})" for i in range(len(asked))}
     counts = {"classes": "count(1)", "members": "sum(n)", "persons": "0"}
-    told = records.told("n_rows", records.qs) | again(about.told_of_class())
+    summary = records.told("n_rows", records.qs) | again(about.told_of_class())
     sizes = scored_classes(about, asked).group(
-        *records.about, "n", **counts, **told, **worst, **scored
+        *records.about, "n", **counts, **summary, **worst, **scored
     )
     if not about.persons:
         return sizes
     once = about.every.group(*about.keys, "u", pair_rows="sum(pair_rows)")
     sized = once.select("*", n=f"count(1) over (partition by {', '.join(about.keys)})")
     persons = smallest_classes(sized, records)
-    nothing = dict.fromkeys((*counts, *scored), "0") | dict.fromkeys(worst, "null") | none_of(told)
+    nothing = (
+        dict.fromkeys((*counts, *scored), "0") | dict.fromkeys(worst, "null") | none_of(summary)
+    )
     return sizes.union(persons, **nothing | {"persons": "persons"})
 
 
@@ -111,13 +113,13 @@ def _in_hierarchy(about: ClassValues) -> Rows:
     part = f"coalesce({', '.join(levels)})" if len(levels) > 1 else levels[0]
     shares = about.values.group_sets(sets, name="level", t="sum(t)", t_all="max(t_all)")
     shares = shares.select("level", part=part, share="t / t_all")
-    told = about.told_of_class()
-    found = about.counted.look_up(about.values, "s").total("total", "sum(c)", about.of_class)
-    sums = {"c": "sum(c)", "n": f"sum({about.members})", "total": "max(total)", **told}
-    merged = found.group_sets(sets, *about.keys, name="level", **sums)
+    summary = about.told_of_class()
+    total = about.counted.look_up(about.values, "s").total("total", "sum(c)", about.of_class)
+    sums = {"c": "sum(c)", "n": f"sum({about.members})", "total": "max(total)", **summary}
+    merged = total.group_sets(sets, *about.keys, name="level", **sums)
     merged = merged.select(*about.keys, "level", *sums, part=part).look_up(shares, "level", "part")
     # Every level has seen every row, so that one of them speaks for all.
-    lowest = {name: f"if(level = 0, {name}, null)" for name in ("n", *told)}
+    lowest = {name: f"if(level = 0, {name}, null)" for name in ("n", *summary)}
     score = Placeholders("", "persons", n_levels=len(levels)).text(tcloseness.HIERARCHICAL.sql)
     return merged.group(*about.keys, **again(lowest, lowest), x0=score)
 

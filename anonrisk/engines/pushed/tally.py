@@ -68,7 +68,7 @@ def tally(table: TalliedTable, columns: Qid, collapsible: Qid = (), limit: int =
 
 def tallies(table: TalliedTable, sets: Sequence[Qid]) -> list[Tally]:
     """Count the classes of several sets of columns in one statement."""
-    columns = tuple(dict.fromkeys(name for one in sets for name in one))
+    columns = tuple(dict.fromkeys(name for item in sets for name in item))
     kinds, most = table.kinds_of_values(columns), bounds.MAX_CLASSES
     names = {name: f"q{i}" for i, name in enumerate(columns)}
     # A grouping by two equal sets would count every record twice.
@@ -82,8 +82,8 @@ def tallies(table: TalliedTable, sets: Sequence[Qid]) -> list[Tally]:
     if any(len(classes_of_set) > most for classes_of_set in by_set):
         raise refusals.too_many_classes(most, table.place)
     tables = [
-        _as_table(by_set[numbers[frozenset(one)]], {name: names[name] for name in one})
-        for one in sets
+        _as_table(by_set[numbers[frozenset(item)]], {name: names[name] for name in item})
+        for item in sets
     ]
     return [_tally_of(*classes_of_set, kinds, {}) for classes_of_set in tables]
 

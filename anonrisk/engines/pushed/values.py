@@ -69,9 +69,9 @@ class ClassValues:
             over = f"partition by {', '.join((*self.keys, 'u'))} order by s {UP_TO}"
             met = f"row_number() over ({over})"
             marked = self.every.select("*", first=f"if({met} = 1, 1, 0)")
-            told = self.records.told("pair_rows", ["u"])
-            counted = marked.group(*pair, c="count(1)", persons="sum(first)", **told)
-            columns |= {"persons": "cast(persons as double)"} | {name: name for name in told}
+            summary = self.records.told("pair_rows", ["u"])
+            counted = marked.group(*pair, c="count(1)", persons="sum(first)", **summary)
+            columns |= {"persons": "cast(persons as double)"} | {name: name for name in summary}
         else:
             counted, columns = self.every, {"c": "cast(pair_rows as double)"}
         # As floats: sums and quotients of those are floats in every database.
@@ -147,12 +147,12 @@ class ClassValues:
 
     def told_of_class(self) -> dict[str, str]:
         """Sum up what may be refused over the pairs of a class, but for its own columns."""
-        told = self.records.told("n_rows" if self.persons else "c", ["s"])
+        summary = self.records.told("n_rows" if self.persons else "c", ["s"])
         if self.persons:
-            told |= again(self.records.told("", ["u"]))
+            summary |= again(self.records.told("", ["u"]))
         if self._lists:
-            told |= {name: f"max({name})" for name in ("of_lost", "of_missing")}
-        return told | ({"of_last": "max(last_r)"} if self.sensitive.ordered else {})
+            summary |= {name: f"max({name})" for name in ("of_lost", "of_missing")}
+        return summary | ({"of_last": "max(last_r)"} if self.sensitive.ordered else {})
 
     def check(self) -> None:
         """Reject an order or a hierarchy of what the column does not hold."""
@@ -173,11 +173,11 @@ class ClassValues:
     def look(self) -> None:
         """Reject values that the caller does not list, where classes are not fetched to tell."""
         if self._lists:
-            told = {name: f"max({name})" for name in ("of_lost", "of_missing")}
+            fields = {name: f"max({name})" for name in ("of_lost", "of_missing")}
             if self.sensitive.ordered:
-                told["of_last"] = "max(last_r)"
+                fields["of_last"] = "max(last_r)"
             table = self.records.table
-            self.refuse(table.fetch_rows(self.values_alone.group(**told), "look values up"))
+            self.refuse(table.fetch_rows(self.values_alone.group(**fields), "look values up"))
 
     def refuse(self, rows: Sequence[Row]) -> None:
         """Reject too many values, and values that the caller does not list."""

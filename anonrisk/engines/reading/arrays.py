@@ -86,8 +86,8 @@ def _hidden_inside(array: Any) -> int:
     if pa.types.is_struct(array.type):
         bare = [array.field(i) for i in range(array.type.num_fields)]
         covered = [
-            len(one) - one.null_count - (len(seen) - seen.null_count)
-            for one, seen in zip(bare, array.flatten(), strict=True)
+            len(item) - item.null_count - (len(seen) - seen.null_count)
+            for item, seen in zip(bare, array.flatten(), strict=True)
         ]
         return int(sum(covered)) + sum(map(hidden_in, bare))
     inside = (lists := _as_list(array)).flatten()
@@ -179,7 +179,7 @@ def fresh(array: Any, lists: Mapping[str, Any], path: str = "") -> Any:
     if isinstance(array, pa.ExtensionArray) and not isinstance(kind, pa.BaseExtensionType):
         return fresh(array.storage, lists, f"{path}/0")
     if isinstance(array, pa.ChunkedArray):
-        return pa.chunked_array([fresh(one, lists, path) for one in array.chunks], kind)
+        return pa.chunked_array([fresh(chunk, lists, path) for chunk in array.chunks], kind)
     if hasattr(array, "dictionary"):
         values = lists[path]
         places = pc.index_in(without_views(array.dictionary), value_set=values).take(array.indices)
@@ -187,7 +187,7 @@ def fresh(array: Any, lists: Mapping[str, Any], path: str = "") -> Any:
         return pa.DictionaryArray.from_arrays(
             places.cast(kind.index_type), listed, ordered=kind.ordered
         )
-    inner = [fresh(one, lists, f"{path}/{i}") for i, one in enumerate(_inside(array))]
+    inner = [fresh(item, lists, f"{path}/{i}") for i, item in enumerate(_inside(array))]
     if inner:
         return _around(array, inner)
     if pa.types.is_nested(kind) and kind.num_fields and not pa.types.is_fixed_size_list(kind):

@@ -36,7 +36,7 @@ class Block:
 def blocks(parts: Sequence[Part], wanted: Wanted, text: TextFormat) -> Iterator[Block]:
     """Read CSV files, many rows at a time; every row must have as many cells as the header."""
     first: list[str] = []
-    found: list[str] = []
+    result: list[str] = []
     for part in parts:
         with files.readable(part, "CSV"), text_files.opened(part, text.encoding) as file:
             read = rows(part, file, text.sep)
@@ -45,12 +45,12 @@ def blocks(parts: Sequence[Part], wanted: Wanted, text: TextFormat) -> Iterator[
                 same_header(parts[0], first, part, names)
             else:
                 first = names
-                found = chosen(first, list(part.partitions), wanted, text)
-            places = {name: names.index(name) for name in found if name in names}
-            yield Block(part, first, found, {}, 0)
+                result = chosen(first, list(part.partitions), wanted, text)
+            places = {name: names.index(name) for name in result if name in names}
+            yield Block(part, first, result, {}, 0)
             for columns in _columns(part, read, len(names)):
                 cells = {name: columns[place] for name, place in places.items()}
-                yield Block(part, first, found, cells, len(columns[0]))
+                yield Block(part, first, result, cells, len(columns[0]))
 
 
 def _columns(part: Part, rows: Iterator[list[str]], width: int) -> Iterator[list[tuple[str, ...]]]:
@@ -128,8 +128,8 @@ def chosen(
     """Find the columns that matter; each must be there once."""
     every = [*names, *folders]
     files.check_names(wanted, text.dtypes, every)
-    found = [name for name in every if wanted.columns is None or name in wanted.columns]
-    for name in found:
+    results = [name for name in every if wanted.columns is None or name in wanted.columns]
+    for name in results:
         if name in names and name in folders:
             raise files.in_folders_too(name)
         if names.count(name) > 1:
@@ -137,4 +137,4 @@ def chosen(
                 f"{name!r} is the name of {names.count(name)} columns of this table; "
                 "give each column a name of its own"
             )
-    return found
+    return results

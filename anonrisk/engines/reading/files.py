@@ -152,16 +152,16 @@ def find(paths: Sequence[str]) -> list[Part]:
     return parts
 
 
-def format_of(parts: Sequence[Part], given: str | None) -> str:
+def format_of(parts: Sequence[Part], text: str | None) -> str:
     """Return the format that all the files have, by what the caller says or how they are called."""
     refuse_spreadsheets(parts)
-    if given is not None:
-        return given
-    found = {_suffix_format(part) for part in parts}
-    if len(found) == 1:
-        return found.pop()
+    if text is not None:
+        return text
+    result = {_suffix_format(part) for part in parts}
+    if len(result) == 1:
+        return result.pop()
     raise UnreadableTableError(
-        f"these files are of more than one format ({', '.join(sorted(found))}); "
+        f"these files are of more than one format ({', '.join(sorted(result))}); "
         "name those of one table, or say --format"
     )
 
@@ -220,7 +220,7 @@ def check_names(wanted: Wanted, dtypes: Mapping[str, str], columns: Collection[s
     """Reject names that were written with commas, and types of columns that are not there."""
     for name in wanted.columns or ():
         pieces = [piece.strip() for piece in name.split(",")]
-        if len(pieces) > 1 and name not in columns and all(one in columns for one in pieces):
+        if len(pieces) > 1 and name not in columns and all(item in columns for item in pieces):
             raise ArgumentError(
                 f"{name!r} is not a column: separate names by spaces, as in {' '.join(pieces)}"
             )
@@ -276,14 +276,14 @@ def _identities(part: Part) -> set[object]:
     plain = whole
     while plain.suffix.casefold() in packed.SUFFIXES:
         plain = plain.with_suffix("")
-    found: set[object] = {whole, plain}
+    result: set[object] = {whole, plain}
     try:
         state = os.fstat(sys.stdin.fileno()) if str(part.path) == STDIN else part.path.stat()
     except (OSError, ValueError, AttributeError):
         # Standard input may be closed, or no file; reading what is not there says so.
-        return found
+        return result
     # Some file systems do not number their files.
-    return found | {(state.st_dev, state.st_ino)} if state.st_ino else found
+    return result | {(state.st_dev, state.st_ino)} if state.st_ino else result
 
 
 def _found(path: str) -> list[Part]:
@@ -300,9 +300,9 @@ def _found(path: str) -> list[Part]:
     files = [match for match in matches if _is_file(match)]
     folders = [match for match in matches if match.is_dir()]
     # A pattern such as data/** gives folders and what is in them.
-    loose = [one for one in files if not any(folder in one.parents for folder in folders)]
-    parts = [Part(one, _partitions(base, one)) for one in loose if _is_part(base, one)]
-    outer = [one for one in folders if not any(other in one.parents for other in folders)]
+    loose = [file for file in files if not any(folder in file.parents for folder in folders)]
+    parts = [Part(item, _partitions(base, item)) for item in loose if _is_part(base, item)]
+    outer = [item for item in folders if not any(other in item.parents for other in folders)]
     parts += [part for folder in outer for part in _inside(folder, base)]
     if not parts:
         raise UnreadableTableError(f"no file fits {without_values(path)!r}")
@@ -378,13 +378,13 @@ def base_of(paths: Sequence[str]) -> str | None:
     >>> base_of(["s3://b/out/country=NL", "s3://b/out/country=BE/a.csv"]), base_of(["out"])
     ('s3://b/out', None)
     """
-    found = {_base_of(path.rstrip("/").split("/")) for path in paths}
-    if len(found) > 1:
+    result = {_base_of(path.rstrip("/").split("/")) for path in paths}
+    if len(result) > 1:
         raise ArgumentError(
             "some of the paths lie in folders that stand for columns, as country=NL, and not all "
             "under the same folder; name that one"
         )
-    return found.pop() if found else None
+    return result.pop() if result else None
 
 
 def _base_of(pieces: list[str]) -> str | None:

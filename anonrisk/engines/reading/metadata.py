@@ -68,7 +68,7 @@ class FileColumns:
         top = frozenset(names)
         return cls(top, top | frozenset(inside))
 
-    def is_type(self, told: Any) -> bool:
+    def is_type(self, summary: Any) -> bool:
         """Return whether a text is a type: known words, small numbers, zones, names of the file.
 
         Examples
@@ -76,7 +76,7 @@ class FileColumns:
         >>> FileColumns().is_type("datetime64[ns, Europe/Paris]"), FileColumns().is_type("Ann")
         (True, False)
         """
-        return isinstance(told, str) and all(map(self._is_word, _BREAKS.split(told)))
+        return isinstance(summary, str) and all(map(self._is_word, _BREAKS.split(summary)))
 
     def _is_word(self, word: str) -> bool:
         return (
@@ -90,7 +90,7 @@ class FileColumns:
         )
 
 
-def is_version(told: Any) -> bool:
+def is_version(summary: Any) -> bool:
     """Return whether a text is a version.
 
     Examples
@@ -98,22 +98,22 @@ def is_version(told: Any) -> bool:
     >>> [is_version(one) for one in ("4.1.0-SNAPSHOT", "3.0.0rc1", "Ann", "0612345678")]
     [True, True, False, False]
     """
-    return isinstance(told, str) and _VERSION.fullmatch(told) is not None
+    return isinstance(summary, str) and _VERSION.fullmatch(summary) is not None
 
 
-def is_zone(told: Any) -> bool:
+def is_zone(summary: Any) -> bool:
     """Return whether a text is a zone of time, or a distance from one."""
-    return isinstance(told, str) and (bool(_OFFSET.fullmatch(told)) or told in _zones())
+    return isinstance(summary, str) and (bool(_OFFSET.fullmatch(summary)) or summary in _zones())
 
 
-def is_frequency(told: Any) -> bool:
+def is_frequency(summary: Any) -> bool:
     """Return whether a text is a frequency of pandas."""
-    return isinstance(told, str) and _FREQUENCY.fullmatch(told) is not None
+    return isinstance(summary, str) and _FREQUENCY.fullmatch(summary) is not None
 
 
-def is_number(told: Any) -> bool:
+def is_number(summary: Any) -> bool:
     """Return whether something is a whole number, or a yes or no."""
-    return isinstance(told, int)
+    return isinstance(summary, int)
 
 
 def fits(stored: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,10 +207,10 @@ def kept(
 
     What a file holds of its own Arrow schema is left out, because a writer writes it anew.
     """
-    told = dict(metadata or {})
+    fields = dict(metadata or {})
     whole = {
-        key: _left(key, value, told, columns or FileColumns())
-        for key, value in told.items()
+        key: _left(key, value, fields, columns or FileColumns())
+        for key, value in fields.items()
         if key != _ARROW_SCHEMA
     }
     return {key: value for key, value in whole.items() if value is not None}
@@ -220,11 +220,11 @@ def unknown_keys(
     metadata: Mapping[bytes, bytes] | None, columns: FileColumns | None = None
 ) -> Iterator[str]:
     """Name the keys of metadata of which something is not known."""
-    told, names = dict(metadata or {}), columns or FileColumns()
-    for key, value in told.items():
+    summary, names = dict(metadata or {}), columns or FileColumns()
+    for key, value in summary.items():
         if key == _ARROW_SCHEMA:
             yield from _in_schema(value, names)
-        elif not _same(key, _left(key, value, told, names), value):
+        elif not _same(key, _left(key, value, summary, names), value):
             yield key.decode("utf-8", "backslashreplace")
 
 
@@ -298,8 +298,8 @@ def _left(
     try:
         if key == _TYPE_NOTE:
             known = EXTENSIONS[beside[_TYPE_NAME].decode()]
-            told = _json(value or b"{}")
-            return value if fits(told, known) == told else None
+            summary = _json(value or b"{}")
+            return value if fits(summary, known) == summary else None
         part = _PARTS[key]
         return json.dumps(part(_json(value), columns)).encode()
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
@@ -335,27 +335,27 @@ def _pandas(stored: dict[str, Any], columns: FileColumns) -> dict[str, Any]:
 
     Of a column it is all or nothing: pandas reads no half of it.
     """
-    told = fits(stored, {"pandas_version": is_version})
+    summary = fits(stored, {"pandas_version": is_version})
     for listed in ("columns", "column_indexes"):
         if listed in stored:
-            told[listed] = [one for one in stored[listed] if _is_of_pandas(one, columns)]
+            summary[listed] = [one for one in stored[listed] if _is_of_pandas(one, columns)]
     if "index_columns" in stored:
-        of_index = columns.top & {one["field_name"] for one in told.get("columns", ())}
-        told["index_columns"] = list(_index(stored["index_columns"], of_index, columns))
+        of_index = columns.top & {one["field_name"] for one in summary.get("columns", ())}
+        summary["index_columns"] = list(_index(stored["index_columns"], of_index, columns))
     if "partition_columns" in stored:
-        told["partition_columns"] = [n for n in stored["partition_columns"] if n in columns.top]
+        summary["partition_columns"] = [n for n in stored["partition_columns"] if n in columns.top]
     if "creator" in stored:
-        told["creator"] = fits(stored["creator"] or {}, _CREATOR) or None
+        summary["creator"] = fits(stored["creator"] or {}, _CREATOR) or None
     if _ATTRIBUTES in stored:
-        told[_ATTRIBUTES] = _attrs(stored[_ATTRIBUTES], columns)
-    return told
+        summary[_ATTRIBUTES] = _attrs(stored[_ATTRIBUTES], columns)
+    return summary
 
 
 def _is_of_pandas(stored: dict[str, Any], columns: FileColumns) -> bool:
     known = {
         **dict.fromkeys(("name", "field_name"), columns.top.__contains__),
         **dict.fromkeys(("pandas_type", "numpy_type"), columns.is_type),
-        "metadata": lambda told: fits(told, OF_CELLS) == told,
+        "metadata": lambda summary: fits(summary, OF_CELLS) == summary,
     }
     return fits(stored, known) == stored
 
@@ -378,22 +378,22 @@ def _spark(stored: Any, columns: FileColumns) -> Any:
         if not columns.is_type(stored):
             raise ValueError
         return stored
-    told = {}
+    fields = {}
     for key, value in stored.items():
         if key in _INSIDE:
-            told[key] = value if value in _NESTED else _spark(value, columns)
+            fields[key] = value if value in _NESTED else _spark(value, columns)
         elif key == "fields":
-            told[key] = [_spark(one, columns) for one in value]
+            fields[key] = [_spark(one, columns) for one in value]
         elif key == "metadata":
             ours = {one: text for one, text in value.items() if one in OURS}
-            told[key] = {**fits(value, {_LENGTH: columns.is_type}), **ours}
+            fields[key] = {**fits(value, {_LENGTH: columns.is_type}), **ours}
         elif key in _FLAGS and isinstance(value, bool):
-            told[key] = value
+            fields[key] = value
         elif key == "name" and value not in columns.every:
             raise ValueError
         elif key == "name" or (key in ("class", "pyClass") and _CLASS.fullmatch(value)):
-            told[key] = value
-    return told
+            fields[key] = value
+    return fields
 
 
 _PARTS: dict[bytes, Callable[[Any, FileColumns], Any]] = {

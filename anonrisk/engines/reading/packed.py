@@ -67,13 +67,13 @@ class _Streams(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Unpack some bytes; none at the end of the file."""
-        found = b""
-        while not found:
+        result = b""
+        while not result:
             if self._stream.eof and not self._begin_next():
                 return 0
-            found = self._stream.decompress(self._more(), len(buffer))
-        buffer[: len(found)] = found
-        return len(found)
+            result = self._stream.decompress(self._more(), len(buffer))
+        buffer[: len(result)] = result
+        return len(result)
 
     def _more(self) -> bytes:
         """Hand the stream what it asks for; a file that ends before the stream does is cut off."""

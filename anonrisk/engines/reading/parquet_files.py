@@ -67,21 +67,21 @@ class ParquetFiles:
 
 def opened(parts: Sequence[Part], wanted: Wanted, kind: str = "parquet") -> ParquetFiles:
     """Look at the columns of files; refuse those that are not of one table."""
-    found = ParquetFiles(parts, [_schema(part, kind) for part in parts], {})
-    names, first = found.names, found.schemas[0]
-    for part, schema in zip(parts[1:], found.schemas[1:], strict=True):
+    parquet_files = ParquetFiles(parts, [_schema(part, kind) for part in parts], {})
+    names, first = parquet_files.names, parquet_files.schemas[0]
+    for part, schema in zip(parts[1:], parquet_files.schemas[1:], strict=True):
         files.same_columns(parts[0], names, part, schema.names)
-        for one in names:
-            if not _same_type(first.field(one).type, schema.field(one).type):
+        for name in names:
+            if not _same_type(first.field(name).type, schema.field(name).type):
                 raise UnreadableTableError(
-                    f"the files differ: column {one!r} has another type in {part.shown} than in "
+                    f"the files differ: column {name!r} has another type in {part.shown} than in "
                     f"{parts[0].shown}"
                 )
-    for key in found.folders:
+    for key in parquet_files.folders:
         if key in names:
             raise files.in_folders_too(key)
-    files.check_names(wanted, {}, [*names, *found.folders])
-    return replace(found, attrs=_common_attrs(found.schemas))
+    files.check_names(wanted, {}, [*names, *parquet_files.folders])
+    return replace(parquet_files, attrs=_common_attrs(parquet_files.schemas))
 
 
 def is_nested(kind: Any) -> bool:
@@ -96,15 +96,15 @@ def _common_attrs(schemas: Sequence[Any]) -> dict[Any, Any]:
 
     Taking the word of one file would publish what another calls a name.
     """
-    found = [attrs_of(schema) for schema in schemas]
-    said = {_what_is_said(attrs) for attrs in found}
+    results = [attrs_of(schema) for schema in schemas]
+    said = {_what_is_said(attrs) for attrs in results}
     if len(said) > 1:
         raise UnreadableTableError(
-            f"the {len(found):,} files of this table declare different roles, or different columns "
-            "that were changed at random; declare the roles of the whole table, or check the files "
-            "one by one"
+            f"the {len(results):,} files of this table declare different roles, or different "
+            "columns that were changed at random; declare the roles of the whole table, or check "
+            "the files one by one"
         )
-    return found[0]
+    return results[0]
 
 
 def _what_is_said(attrs: dict[Any, Any]) -> str:
@@ -131,9 +131,9 @@ def attrs_of(schema: Any) -> dict[Any, Any]:
 
 def _attrs_of_spark(row: dict[str, Any]) -> dict[str, Any]:
     """Read roles and marks that were declared on Spark, as pandas would have kept them."""
-    fields = [(one["name"], one.get("metadata") or {}) for one in row.get("fields", ())]
-    roles = {told[_ROLES] for _, told in fields if told.get(_ROLES)}
-    marks = [[name, str(told[_MARKS])] for name, told in fields if _MARKS in told]
+    fields = [(item["name"], item.get("metadata") or {}) for item in row.get("fields", ())]
+    roles = {field[_ROLES] for _, field in fields if field.get(_ROLES)}
+    marks = [[name, str(field[_MARKS])] for name, field in fields if _MARKS in field]
     if len(roles) > 1:
         raise ValueError
     attrs: dict[str, Any] = {_ROLES: json.loads(roles.pop())} if roles else {}
@@ -187,11 +187,11 @@ def _schema(part: Part, kind: str) -> Any:
     return schema
 
 
-def _same_type(one: Any, other: Any) -> bool:
+def _same_type(item: Any, other: Any) -> bool:
     """Compare types; a dictionary is a way of storing, and a file may have no value at all."""
     from pyarrow import types
 
-    plain = [stored_type(t) for t in (one, other)]
+    plain = [stored_type(t) for t in (item, other)]
     return cast("bool", plain[0] == plain[1]) or any(types.is_null(t) for t in plain)
 
 

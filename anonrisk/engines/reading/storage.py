@@ -122,10 +122,10 @@ def _beside(part: Part, file: Any, place: tuple[int, int], chunk: Any, n_listed:
         return _Piece(column, used)
     listed = None
     if chunk.physical_type == "BYTE_ARRAY":
-        with parquet.ParquetFile(part.path, read_dictionary=[column]) as told:
+        with parquet.ParquetFile(part.path, read_dictionary=[column]) as summary:
             lists = [
                 array.dictionary
-                for array in _leaves_of(_read(told, *place))
+                for array in _leaves_of(_read(summary, *place))
                 if hasattr(array, "dictionary")
             ]
         listed = _without(_different(lists), used) if lists else None
@@ -240,21 +240,21 @@ def _distinct(column: Any) -> Any:
     """Return the different values of a column, those inside of nested ones; missing is none."""
     from anonrisk.engines.reading.arrays import without_views
 
-    found = []
+    results = []
     for leaf in _leaves_of(column):
         if hasattr(leaf, "dictionary"):
             places = leaf.indices.unique().drop_null()
-            found.append(without_views(leaf.dictionary).take(places))
+            results.append(without_views(leaf.dictionary).take(places))
         else:
-            found.append(leaf)
-    return _different(found)
+            results.append(leaf)
+    return _different(results)
 
 
 def _different(arrays: Sequence[Any]) -> Any:
     """Return what is in arrays, once each, in a type that can be compared."""
     import pyarrow as pa
 
-    same = [_comparable(one).unique().drop_null() for one in arrays]
+    same = [_comparable(item).unique().drop_null() for item in arrays]
     return pa.concat_arrays(same).unique() if same else pa.array([], pa.null())
 
 

@@ -69,7 +69,7 @@ class _Column:
         """Report by which types it is stored."""
         types = {"text": [pa.string()], "date": [pa.date32()], "number": [pa.int64(), pa.float64()]}
         named = enumerate(types[self.kind])
-        self.stored = [(f"c{self.place}_{i}", one) for i, one in named]
+        self.stored = [(f"c{self.place}_{i}", item) for i, item in named]
 
     def read(self, cells: Sequence[str | None]) -> list[Any]:
         """Make arrays of texts; count those that are not what they should be."""
@@ -80,18 +80,18 @@ class _Column:
         coded = texts.dictionary_encode()
         known = coded.dictionary.to_pylist()
         read: Callable[[str], Any] = csv_cells.number if self.kind == "number" else csv_cells.day
-        values = [read(one) for one in known]
+        values = [read(item) for item in known]
         self.n_wrong += _rows_of(coded, (value is None for value in values))
         if self.kind == "date":
             return [pa.array(values, pa.date32()).take(coded.indices)]
         whole = [value if isinstance(value, int) else None for value in values]
         self.is_whole &= None not in whole
         pairs = zip(known, values, strict=True)
-        lost = (value is not None and not csv_cells.is_float(one) for one, value in pairs)
+        lost = (value is not None and not csv_cells.is_float(pair) for pair, value in pairs)
         self.n_lost += _rows_of(coded, lost)
         floats = [None if value is None else float(value) for value in values]
         made = (pa.array(whole, pa.int64()), pa.array(floats, pa.float64()))
-        return [one.take(coded.indices) for one in made]
+        return [item.take(coded.indices) for item in made]
 
     def selected(self) -> str:
         """Return the type of the column, once all of it was read; reject cells that do not fit."""
@@ -150,7 +150,7 @@ def of_csv(parts: Sequence[Part], wanted: Wanted, text: TextFormat, folder: Path
 def _write(path: Path, columns: Sequence[_Column], blocks: Iterator[Block], cipher: Any) -> None:
     """Read all rows, and put them down."""
     # A row counts also where no column of it does.
-    schema = pa.schema([*(one for column in columns for one in column.stored), _ROW])
+    schema = pa.schema([*(item for column in columns for item in column.stored), _ROW])
     about = {"compression": "zstd", "compression_level": 1, "encryption_properties": cipher}
     n_rows = 0
     with parquet.ParquetWriter(path, schema, **about) as writer:

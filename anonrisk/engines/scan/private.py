@@ -88,7 +88,7 @@ class ScannedFiles:
         place = "" if self.spills == "never" else str(folder)
         # A path and how it is written as a pattern: DuckDB asks for both.
         parts = [state.part for state in self.states]
-        paths = [one for part in parts for one in (str(part.path.absolute()), path_of(part))]
+        paths = [item for part in parts for item in (str(part.path.absolute()), path_of(part))]
         for setting, value in (
             ("temp_directory", text(place)),
             ("allowed_paths", f"[{', '.join(map(text, paths))}]"),
@@ -117,8 +117,8 @@ class ScannedFiles:
     def batches(self, query: Any, n_rows: int) -> Iterator[list[Any]]:
         """Run a query and read its rows, so many at a time."""
         answer = self._asked.batches(query, n_rows)
-        while found := self._of_the_same_files(lambda _: next(answer, []), query):
-            yield found
+        while result := self._of_the_same_files(lambda _: next(answer, []), query):
+            yield result
 
     def names(self, query: Any) -> list[str]:
         """Run a query, and give the names of its columns."""
@@ -128,7 +128,7 @@ class ScannedFiles:
         import duckdb
 
         try:
-            found = ask(query)
+            result = ask(query)
         except duckdb.OutOfMemoryException:
             raise self._too_large() from None
         except duckdb.Error:
@@ -136,7 +136,7 @@ class ScannedFiles:
             self.refuse_changed()
             raise
         self.refuse_changed()
-        return found
+        return result
 
     def refuse_changed(self) -> None:
         """Reject files that are not what they were."""

@@ -65,15 +65,15 @@ class ScanTable(SqlTable):
                 held = parquet_files.opened(parts, wanted)
                 attrs = held.attrs
                 with guarded("read the columns"):
-                    found = columns.of_parquet(database.connection, held)
+                    result = columns.of_parquet(database.connection, held)
             else:
                 from anonrisk.engines.scan import csv_copy
 
-                found = csv_copy.of_csv(parts, wanted, text, database.folder)
+                result = csv_copy.of_csv(parts, wanted, text, database.folder)
             with guarded("read the columns"):
-                source = found.shown(database.connection)
-            roles = _noted(found.names, attrs).roles
-            table = cls(database, source, found, kind, attrs, roles=roles)
+                source = result.shown(database.connection)
+            roles = _noted(result.names, attrs).roles
+            table = cls(database, source, result, kind, attrs, roles=roles)
             if kind == "parquet":
                 table._refuse_lost_rows()
             database.refuse_changed()
@@ -87,8 +87,8 @@ class ScanTable(SqlTable):
         paths = [path_of(state.part) for state in self.connection.states]
         said = sa.func.parquet_file_metadata(sa.literal(paths, sa.ARRAY(sa.Text)))
         rows: Any = sa.select(sa.func.sum(sa.column("num_rows"))).select_from(said)
-        found = sa.select(sa.func.count()).select_from(self.source)
-        query = sa.select(rows.scalar_subquery(), found.scalar_subquery())
+        result = sa.select(sa.func.count()).select_from(self.source)
+        query = sa.select(rows.scalar_subquery(), result.scalar_subquery())
         ((n_said, n_found),) = self.fetch(query, "count the rows")
         if n_said != n_found:
             raise UnreadableTableError(

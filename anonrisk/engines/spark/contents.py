@@ -118,8 +118,8 @@ def _looks(
         for cell in _cells(projection, i, name, kind, keys)
     ]
     each = projection.table.select(f.explode(f.array(*cells)).alias("e")).select("e.*")
-    one = f.count(f.lit(1))
-    different = each.groupBy("i", "k", "x", "y").agg(one.alias("n"))
+    count = f.count(f.lit(1))
+    different = each.groupBy("i", "k", "x", "y").agg(count.alias("n"))
     # On one line, and without separators, before the long expression names them again and again.
     different = different.withColumns(
         {
@@ -140,7 +140,7 @@ def _looks(
     )
     marked = different.select("i", "n", "y", mask.alias("b"))
     named = [f.expr(text).alias(f"s_{name}") for name, text in rules.SUMS.items()]
-    return marked.groupBy("i", "b").agg(one.alias("v"), f.sum("n").alias("r"), *named)
+    return marked.groupBy("i", "b").agg(count.alias("v"), f.sum("n").alias("r"), *named)
 
 
 def _bits(f: Any, asked: CellContents, formats: Collection[str]) -> Column:

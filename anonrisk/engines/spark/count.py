@@ -57,9 +57,9 @@ def _overlapping(
         matched = SparkMatchedKeys(Projection.of(frame), qid, by)
         rows = matched.fetch(matched.histogram(), bounds.MAX_SIZES + 1)
     refusals.check_sizes(len(rows))
-    found: dict[Any, list[Row]] = defaultdict(list) if by is not None else {None: []}
+    results: dict[Any, list[Row]] = defaultdict(list) if by is not None else {None: []}
     for row in sorted(rows, key=lambda row: row["size"]):
-        found[label_of(row["g"]) if by is not None else None].append(row)
+        results[label_of(row["g"]) if by is not None else None].append(row)
     return {
         label: ClassCounts(
             [row["size"] for row in group],
@@ -68,7 +68,7 @@ def _overlapping(
             qid=qid,
             missing=question.missing,
         )
-        for label, group in found.items()
+        for label, group in results.items()
     }
 
 

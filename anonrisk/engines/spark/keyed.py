@@ -124,10 +124,10 @@ def _below(plan: _KeyedPlan, asked: SketchTally, n_classes: int) -> tuple[list[A
             made = hashed.asNondeterministic()(*(f.col(c) for c in plan.cells))
             classes = plan.grouped()
             classes = classes.where(~f.col("d")) if plan.drops else classes
-            found = classes.select(made.alias("h"), "n")
+            result = classes.select(made.alias("h"), "n")
             if end < ALL:
-                found = found.where(f.col("h") < f.lit(end - ALL // 2))
-            rows = found.limit(most + 1).collect()
+                result = result.where(f.col("h") < f.lit(end - ALL // 2))
+            rows = result.limit(most + 1).collect()
         if len(rows) <= most:
             return rows, end
         share = min(share, 1.0) / 2
@@ -212,9 +212,9 @@ def _hashes(asked: KeyedTally, letters: dict[Name, str]) -> Callable[..., bytes]
     of_values = [encoding.value_digest(asked.key, name) for name in asked.sensitive]
     width = _WORD
 
-    def hashes(*given: Any) -> bytes:
-        cells = list(map(encode, kinds, given))
-        made = [bytes(cell is not None for cell in given)]
+    def hashes(*value: Any) -> bytes:
+        cells = list(map(encode, kinds, value))
+        made = [bytes(cell is not None for cell in value)]
         made.append(of_class(b"".join(cells[:n_columns]))[:width])
         if persons:
             made.append(of_person(cells[n_columns])[:width])
@@ -231,8 +231,8 @@ def _first_bits(asked: SketchTally, letters: dict[Name, str]) -> Callable[..., i
     kinds = list(letters.values())
     of_class = encoding.class_digest(asked.whole.key, asked.whole.question.qid)
 
-    def first_bits(*given: Any) -> int:
-        digest = of_class(b"".join(map(encode, kinds, given)))
+    def first_bits(*value: Any) -> int:
+        digest = of_class(b"".join(map(encode, kinds, value)))
         return int.from_bytes(digest[:8], "big") - 2**63
 
     return first_bits

@@ -157,5 +157,5 @@ def refuse_foreign(names: Sequence[str]) -> None:
 
 def any_of(f: Any, condition: Column) -> Column:
     """Return whether a condition holds for some line."""
-    found: Column = f.coalesce(f.max(condition), f.lit(False))  # noqa: FBT003
-    return found
+    column: Column = f.coalesce(f.max(condition), f.lit(False))  # noqa: FBT003
+    return column

@@ -40,18 +40,18 @@ def links(frame: DataFrame, question: LinkQuestion) -> LinkCounts:
     with guarded("link the persons"):
         pairs = _pairs(linked, question, seen["low"], seen["high"])
         rows = _right(linked, _persons(linked, pairs)).unionAll(_wrong(linked, pairs)).collect()
-    found = {name: sum(row[name] or 0 for row in rows) for name in _SUMS}
-    n_both = int(found["both"])
+    results = {name: sum(row[name] or 0 for row in rows) for name in _SUMS}
+    n_both = int(results["both"])
     return LinkCounts(
         seen["rows"],
         seen["dropped"],
         seen["users"],
-        int(found["changes"]),
+        int(results["changes"]),
         n_both,
-        int(found["linked"]),
-        int(found["false"]),
-        float(found["best"]) / n_both if n_both else 0.0,
-        float(found["chance"]) / n_both if n_both else 0.0,
+        int(results["linked"]),
+        int(results["false"]),
+        float(results["best"]) / n_both if n_both else 0.0,
+        float(results["chance"]) / n_both if n_both else 0.0,
     )
 
 

@@ -102,14 +102,14 @@ class Linked:
                 (f.sum(square) / 2).alias("pairs"),
             )
             row = totals.collect()[0].asDict()
-        found = {name: int(value or 0) for name, value in row.items()}
-        if found["no_user"]:
-            raise missing_user(self.user, found["no_user"])
-        lacking = {item: found[name] for item, name in zip(self.items, self._names, strict=True)}
+        results = {name: int(value or 0) for name, value in row.items()}
+        if results["no_user"]:
+            raise missing_user(self.user, results["no_user"])
+        lacking = {item: results[name] for item, name in zip(self.items, self._names, strict=True)}
         if self.missing == "error" and any(lacking.values()):
             raise missing_items(self.role, lacking)
-        found["rows"] = found["all"] - found["dropped"]
-        check_any(found["rows"], found["dropped"])
-        if self.time is not None and found["no_time"]:
-            raise missing_time(self.time, found["no_time"])
-        return found
+        results["rows"] = results["all"] - results["dropped"]
+        check_any(results["rows"], results["dropped"])
+        if self.time is not None and results["no_time"]:
+            raise missing_time(self.time, results["no_time"])
+        return results

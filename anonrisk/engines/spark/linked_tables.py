@@ -36,25 +36,25 @@ _KINDS = {
 def combinations(frame: DataFrame, asked: LinkedClasses) -> LinkedCounts:
     """Count the persons of each combination of classes; no person reaches the driver."""
     tables = [(frame, asked.question), *asked.others]
-    refusals.check_one_type([(question.unit, _kind(one, question)) for one, question in tables])
+    refusals.check_one_type([(question.unit, _kind(table, question)) for table, question in tables])
     # These refuse what is missing, each in one action.
-    sizes = [count.class_sizes(one, question)[0] for one, question in tables]
+    sizes = [count.class_sizes(table, question)[0] for table, question in tables]
     with guarded("join the classes"):
-        classes = [_classes(one, question, t) for t, (one, question) in enumerate(tables)]
+        classes = [_classes(table, question, t) for t, (table, question) in enumerate(tables)]
         n_combinations, n_persons, n_shared = _sizes_of_join(classes)
         refusals.check_shared([question.unit for _, question in tables], n_shared)
         refusals.check_combinations(n_combinations, MOST)
         rows = _histogram(classes).collect()
-    found = sorted((row for row in rows if row["members"]), key=lambda row: row["n"])
+    results = sorted((row for row in rows if row["members"]), key=lambda row: row["n"])
     persons = {row["n"]: row["persons"] for row in rows if row["persons"]}
     counted = ClassCounts(
-        [row["n"] for row in found],
-        [row["members"] // row["n"] for row in found],
-        [persons.get(row["n"], 0) for row in found],
+        [row["n"] for row in results],
+        [row["members"] // row["n"] for row in results],
+        [persons.get(row["n"], 0) for row in results],
         unit=asked.question.unit,
         missing=asked.question.missing,
-        n_rows=sum(one.n_rows for one in sizes),
-        n_dropped=sum(one.n_dropped for one in sizes),
+        n_rows=sum(size.n_rows for size in sizes),
+        n_dropped=sum(size.n_dropped for size in sizes),
     )
     return LinkedCounts(counted, n_persons, n_shared)
 
@@ -80,7 +80,7 @@ def _classes(frame: DataFrame, question: Question, t: int) -> DataFrame:
 
 def _outer(tables: Sequence[DataFrame]) -> DataFrame:
     """Join by person; who has no row in a table has NULL there."""
-    return reduce(lambda one, other: one.join(other, "u", "full_outer"), tables)
+    return reduce(lambda first, other: first.join(other, "u", "full_outer"), tables)
 
 
 def _sizes_of_join(
@@ -89,16 +89,16 @@ def _sizes_of_join(
     """Count what the join will have, whom each table has, and whom of them it shares."""
     f: Any = Projection.of(classes[0]).functions
     degrees = [
-        one.groupBy("u").agg(f.count(f.lit(1)).alias(f"d{t}")) for t, one in enumerate(classes)
+        item.groupBy("u").agg(f.count(f.lit(1)).alias(f"d{t}")) for t, item in enumerate(classes)
     ]
     each = reduce(
-        lambda one, other: one * other,
+        lambda first, other: first * other,
         (f.coalesce(f.col(f"d{t}"), f.lit(1)).cast("double") for t in range(len(classes))),
     )
     there = [f.col(f"d{t}").isNotNull() for t in range(len(classes))]
-    several = reduce(lambda one, other: one + other, (one.cast("int") for one in there)) > 1
-    shared = [f.count(f.when(one & several, 1)) for one in there]
-    persons = [f.count(f.when(one, 1)) for one in there]
+    several = reduce(lambda first, other: first + other, (item.cast("int") for item in there)) > 1
+    shared = [f.count(f.when(item & several, 1)) for item in there]
+    persons = [f.count(f.when(item, 1)) for item in there]
     total, *numbers = _outer(degrees).agg(f.sum(each), *persons, *shared).collect()[0]
     own = len(classes)
     return float(total or 0.0), tuple(numbers[:own]), tuple(numbers[own:])

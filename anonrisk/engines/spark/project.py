@@ -90,14 +90,14 @@ class Projection:
 
 def paths(name: str, kind: Any) -> list[str]:
     """List the paths inside a column: the fields of structs, however deep they lie."""
-    found: list[str] = []
+    results: list[str] = []
     for inner in ("elementType", "keyType", "valueType"):
         if hasattr(kind, inner):
-            found += paths(name, getattr(kind, inner))
+            results += paths(name, getattr(kind, inner))
     for field in kind.fields if kind.typeName() == "struct" else ():
         below = f"{name}.{field.name}"
-        found += [below, *paths(below, field.dataType)]
-    return found
+        results += [below, *paths(below, field.dataType)]
+    return results
 
 
 def refuse_nested(field: StructField, role: str) -> None:

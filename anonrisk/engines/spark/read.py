@@ -91,11 +91,11 @@ def _check(
             f.count(f.when(column.isNotNull() & ~test, f.lit(1)))
             for test in (fits, column.rlike(_WHOLE), exact)
         ]
-    named = [one.alias(f"s{i}") for i, one in enumerate(sums)]
-    found = list(projection.table.agg(*named).collect()[0])
+    named = [item.alias(f"s{i}") for i, item in enumerate(sums)]
+    results = list(projection.table.agg(*named).collect()[0])
     whole = {}
     for i, (name, kind) in enumerate(kinds.items()):
-        others, broken, lost = found[3 * i : 3 * i + 3]
+        others, broken, lost = results[3 * i : 3 * i + 3]
         if others:
             raise files.not_all(name, kind, others)
         if kind == "number" and broken and lost and name not in scales:
@@ -108,8 +108,8 @@ def _is_float(f: Any, text: Column) -> Column:
     """Return whether a float keeps a number apart from all others, as the reader of files does."""
     number = text.cast("double")
     digits, kept = (
-        f.regexp_replace(f.regexp_replace(one, "[eE].*|[^0-9a-zA-Z]", ""), "^0+|0+$", "")
-        for one in (text, number.cast("string"))
+        f.regexp_replace(f.regexp_replace(item, "[eE].*|[^0-9a-zA-Z]", ""), "^0+|0+$", "")
+        for item in (text, number.cast("string"))
     )
     usual = (f.abs(number) >= _SMALLEST) & (f.abs(number) < float("inf"))
     exact: Column = (digits == kept) | ((f.length(digits) <= _DIGITS) & usual)
@@ -163,10 +163,10 @@ def of_pandas(frame: DataFrame, names: Sequence[str]) -> DataFrame:
     Of files elsewhere nobody but Spark sees anything.
     """
     local = on_this_machine(names)
-    found = {_attrs(name) for name in local[:_MOST]}
-    if found <= {_attrs(None)} or _said(frame.schema) != _said(None):
+    result = {_attrs(name) for name in local[:_MOST]}
+    if result <= {_attrs(None)} or _said(frame.schema) != _said(None):
         return frame
-    (attrs,) = found if len(found) == 1 else (None,)
+    (attrs,) = result if len(result) == 1 else (None,)
     stored = {} if attrs is None else json.loads(attrs)
     if _ROLES not in stored or _MARKS in stored or len(local) > _MOST:
         raise UnreadableTableError(
@@ -191,8 +191,8 @@ def _attrs(name: str | None) -> str:
 
 def _writing(name: str) -> str:
     """Return of which writing a file is: those of one have the same columns and roles."""
-    found = _WRITTEN.search(name)
-    return name if found is None else found[1]
+    result = _WRITTEN.search(name)
+    return name if result is None else result[1]
 
 
 def _exact(name: str) -> str:
@@ -203,16 +203,16 @@ def _exact(name: str) -> str:
 def _said(schema: Any) -> str:
     """Write down roles and marks so that equal ones look equal, whichever columns carry them."""
     fields = [] if schema is None else schema.fields
-    stated = {_in_order(told) for one in fields if (told := one.metadata.get(_ROLES))}
-    marks = {one.name: told for one in fields if (told := one.metadata.get(_MARKS))}
+    stated = {_in_order(summary) for field in fields if (summary := field.metadata.get(_ROLES))}
+    marks = {field.name: summary for field in fields if (summary := field.metadata.get(_MARKS))}
     return json.dumps([sorted(stated), marks], sort_keys=True)
 
 
-def _in_order(told: str) -> str:
+def _in_order(text: str) -> str:
     try:
-        stored = json.loads(told)
+        stored = json.loads(text)
     except ValueError:
-        return told
+        return text
     return json.dumps(
         {
             key: sorted(value, key=json.dumps) if isinstance(value, list) else value
@@ -390,32 +390,32 @@ def _listed(spark: SparkSession, paths: Sequence[str], options: Mapping[str, str
     reader = spark.read.format("text").options(**options)
     deep = spark.read.format("text").options(**{**options, "recursiveFileLookup": "true"})
     files.look_over(paths)
-    found = reader.load(list(paths)).inputFiles()
+    result = reader.load(list(paths)).inputFiles()
     alone = {path: len(reader.load(path).inputFiles()) for path in paths}
     for path in [path for path, n_files in alone.items() if not n_files]:
         where = files.without_values(path)
         raise UnreadableTableError(
             f"Spark reads no file of {where!r}: it passes over names that begin with _ or a dot"
         )
-    if sum(alone.values()) > len(found):
+    if sum(alone.values()) > len(result):
         raise ArgumentError("a file of the table is named twice, by more than one path")
-    if len(deep.load(list(paths)).inputFiles()) > len(found):
+    if len(deep.load(list(paths)).inputFiles()) > len(result):
         raise UnreadableTableError(
             "some files are in folders inside of the table's, which Spark passes over; name those "
             "folders, or say --option recursiveFileLookup=true"
         )
-    return sorted(found)
+    return sorted(result)
 
 
 def _folders(paths: Sequence[str], names: Sequence[str], options: Mapping[str, str]) -> list[str]:
     """Return the columns that folders such as country=NL stand for."""
-    told = {key.casefold(): value for key, value in options.items()}
-    if told.get("recursivefilelookup", "false").casefold() == "true":
+    fields = {key.casefold(): value for key, value in options.items()}
+    if fields.get("recursivefilelookup", "false").casefold() == "true":
         return []
-    base = [told["basepath"]] if "basepath" in told else paths
-    given = {piece for path in base for piece in path.split("/")}
+    base = [fields["basepath"]] if "basepath" in fields else paths
+    argument = {piece for path in base for piece in path.split("/")}
     pieces = [unquote(piece) for name in names for piece in name.split("/")[:-1]]
-    keys = [piece.split("=")[0] for piece in pieces if "=" in piece and piece not in given]
+    keys = [piece.split("=")[0] for piece in pieces if "=" in piece and piece not in argument]
     return list(dict.fromkeys(unquote(key) for key in keys))
 
 
@@ -442,8 +442,8 @@ def write(spark: SparkSession, text: str, path: str) -> None:
     with guarded("write the result"):
         from pyspark.sql import functions as f
 
-        one = spark.range(1, numPartitions=1).select(f.lit(text).alias("value"))
-        one.write.mode("overwrite").text(path)
+        item = spark.range(1, numPartitions=1).select(f.lit(text).alias("value"))
+        item.write.mode("overwrite").text(path)
 
 
 def _options(format: str) -> dict[str, str]:  # noqa: A002

@@ -81,7 +81,7 @@ def look(source: TextSource, sep: str) -> list[Head]:
     lost, nul, broken = (f.size(key) > 0 for key in tests)
     below = f.col("last_blank") > f.struct("head.block", "head.id")
     first = f.substring("head.line", 1, _LONGEST).alias("first")
-    found = (
+    result = (
         files_seen.groupBy(first, lost.alias("lost"), nul.alias("nul"))
         .agg(
             f.min(f.substring("head.raw", 1, BEGIN)).alias("raw"),
@@ -94,7 +94,7 @@ def look(source: TextSource, sep: str) -> list[Head]:
         .limit(_HEADS + 1)
         .collect()
     )
-    heads = sorted((_head(source, row) for row in found), key=lambda head: head.paths)
+    heads = sorted((_head(source, row) for row in result), key=lambda head: head.paths)
     _check_heads(source, heads)
     return heads
 
@@ -122,7 +122,7 @@ def _check_heads(source: TextSource, heads: list[Head]) -> None:
         raise UnreadableTableError(f"the first line has more than {_LONGEST:,} letters")
 
 
-def names_in(source: TextSource, head: Head, sep: str, given: str | None) -> list[str]:
+def names_in(source: TextSource, head: Head, sep: str, text: str | None) -> list[str]:
     """Read the names of the columns, with the reader that reads files without Spark."""
     part = source.part(head.paths[0])
     row: list[str] = []
@@ -136,7 +136,7 @@ def names_in(source: TextSource, head: Head, sep: str, given: str | None) -> lis
         )
     else:
         row = _first_row(source, head, sep)
-    return csv_text.header(part, row, given)
+    return csv_text.header(part, row, text)
 
 
 def _first_row(source: TextSource, head: Head, sep: str) -> list[str]:
@@ -144,9 +144,9 @@ def _first_row(source: TextSource, head: Head, sep: str) -> list[str]:
     f, _ = modules(lines)
     cut = f.substring("line", 1, _LONGEST).alias("line")
     first = lines.where((f.col("path") == head.paths[0]) & (f.col("block") == 0))
-    found = first.select("id", cut).orderBy("id").limit(_HEADS).collect()
+    result = first.select("id", cut).orderBy("id").limit(_HEADS).collect()
     part = source.part(head.paths[0])
-    return next(csv_text.rows(part, [f"{row.line}\n" for row in found], sep), [])
+    return next(csv_text.rows(part, [f"{row.line}\n" for row in result], sep), [])
 
 
 def check_across_lines(source: TextSource, sep: str, width: int) -> bool:
@@ -206,19 +206,19 @@ def check_across_lines(source: TextSource, sep: str, width: int) -> bool:
         "kept": kept,
     }
     aggregated = [f.min(f.when(test, f.col("path"))).alias(key) for key, test in problems.items()]
-    found = seen.agg(*aggregated).collect()[0]
-    if found.broken is not None:
-        raise _not_certain(source, found.broken)
-    both = found.lossy if found.lossy is not None and found.kept is not None else None
-    mixed = found.mixed if found.mixed is not None else both
+    result = seen.agg(*aggregated).collect()[0]
+    if result.broken is not None:
+        raise _not_certain(source, result.broken)
+    both = result.lossy if result.lossy is not None and result.kept is not None else None
+    mixed = result.mixed if result.mixed is not None else both
     if mixed is not None:
         raise UnreadableTableError(
             f"{source.part(mixed).shown} has cells that hold the end of a line, and its lines end "
             "in more than one way, which Spark cannot tell apart; write them all alike"
         )
-    if found.blank is not None:
-        raise files.blank(f"a line of {source.part(found.blank).shown}")
-    return found.lossy is not None
+    if result.blank is not None:
+        raise files.blank(f"a line of {source.part(result.blank).shown}")
+    return result.lossy is not None
 
 
 def _count(f: Any, line: Column, letter: str) -> Column:
@@ -310,10 +310,10 @@ def read(
 
 
 def _separator(source: TextSource, text: TextFormat) -> str:
-    found = {csv_text.separator(source.part(name), text.sep) for name in source.names}
-    if len(found) > 1:
+    result = {csv_text.separator(source.part(name), text.sep) for name in source.names}
+    if len(result) > 1:
         raise ArgumentError("some of the files are called .tsv and others are not; say --sep")
-    return found.pop() if found else csv_text.separator(source.part(""), text.sep)
+    return result.pop() if result else csv_text.separator(source.part(""), text.sep)
 
 
 def _field_names(header: Sequence[str], folders: Sequence[str]) -> list[str] | None:
@@ -389,7 +389,7 @@ def _places(names: list[str], header: list[str]) -> list[int]:
     left = list(enumerate(names))
     places = []
     for wanted in header:
-        found = next(one for one in left if one[1] == wanted)
-        left.remove(found)
-        places.append(found[0])
+        result = next(item for item in left if item[1] == wanted)
+        left.remove(result)
+        places.append(result[0])
     return places

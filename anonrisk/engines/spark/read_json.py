@@ -74,7 +74,7 @@ def _check(source: TextSource, fields: Sequence[Any]) -> None:
     f, _ = modules(lines)
     line = f.col("line")
     mixed = [_mixes(f, line, field) for field in fields]
-    found = lines.agg(
+    result = lines.agg(
         f.min(f.when(f.col("lost"), f.struct("path", "raw"))).alias("lost"),
         f.min(f.when(line.contains("\0"), f.struct("path", "raw"))).alias("nul"),
         f.min(f.when(~line.rlike(r"\A[ \t\r]*+\z") & ~_is_object(f, line), f.col("path"))).alias(
@@ -83,20 +83,20 @@ def _check(source: TextSource, fields: Sequence[Any]) -> None:
         f.min(f.when(_has_half(f, line), f.col("path"))).alias("half"),
         *(any_of(f, test).alias(f"m{i}") for i, test in enumerate(mixed)),
     ).collect()[0]
-    for row, lost in ((found.lost, True), (found.nul, False)):
+    for row, lost in ((result.lost, True), (result.nul, False)):
         if row is not None:
             source.refuse_damaged(row.path, row.raw, lost=lost, nul=not lost)
-    if found.no is not None:
+    if result.no is not None:
         raise UnreadableTableError(
-            f"a line of {source.part(found.no).shown} is not one JSON object with each key once"
+            f"a line of {source.part(result.no).shown} is not one JSON object with each key once"
         )
-    if found.half is not None:
+    if result.half is not None:
         raise UnreadableTableError(
-            f"{source.part(found.half).shown} holds half a letter, written as \\ud800 or the like, "
-            "which Spark does not tell from others"
+            f"{source.part(result.half).shown} holds half a letter, written as \\ud800 or the "
+            "like, which Spark does not tell from others"
         )
     for i, field in enumerate(fields):
-        if found[f"m{i}"]:
+        if result[f"m{i}"]:
             raise UnreadableTableError(
                 f"column {field.name!r} mixes texts, numbers or other cells, or floating-point "
                 "numbers with whole ones that are too large for them; write one kind"
@@ -125,8 +125,8 @@ def _has_half(f: Any, line: Column) -> Column:
     escapes = f.regexp_replace(line, r"\\\\", "")
     pairs = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     half = f.regexp_replace(escapes, pairs, "").rlike(r"\\u[dD][89a-fA-F]")
-    found: Column = line.contains(_ESCAPE) & half
-    return found
+    column: Column = line.contains(_ESCAPE) & half
+    return column
 
 
 def _mixes(f: Any, line: Column, field: Any) -> Column:

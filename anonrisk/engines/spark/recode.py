@@ -207,8 +207,8 @@ def _area(projection: Projection, text: Column, recoding: ZipArea) -> Any:
     f = projection.functions
     head = f.substring(text, 1, recoding.digits)
     # Java's $ would take a line end after the last digit.
-    told = text.rlike(f"^{ZIP.pattern}\\z") & head.isin(list(recoding.known))
-    return f.when(text.isNotNull(), f.when(told, head).otherwise(f.lit(recoding.other)))
+    summary = text.rlike(f"^{ZIP.pattern}\\z") & head.isin(list(recoding.known))
+    return f.when(text.isNotNull(), f.when(summary, head).otherwise(f.lit(recoding.other)))
 
 
 def day(projection: Projection, name: Name) -> Any:

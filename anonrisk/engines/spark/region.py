@@ -45,7 +45,7 @@ def by_region(frame: DataFrame, regions: Regions, unseen: str) -> DataFrame:
         elif unseen == "refuse":
             region = refusing(projection, lost, "the plan has no region for it", f.col("region"))
             table = table.withColumn("region", region)
-        new = {name: _label(f, *told) for name, told in regions.labels().items()}
+        new = {name: _label(f, *label) for name, label in regions.labels().items()}
         return replaced(projection, table, new)
 
 
@@ -61,10 +61,10 @@ def classes(frame: DataFrame, asked: ClassesInRegions) -> PlacedTally | None:
             table = table.where(_whole_numbers(f, chosen.tolist())[region] == 1)
         placed = [_place(projection, name, recoding) for name, recoding in asked.places.items()]
         cells = [region, *placed, *(cell(projection, name) for name in asked.values)]
-        found = brought(table, dict(enumerate(cells)), bounds.MAX_CLASSES)
-    if found is None:
+        result = brought(table, dict(enumerate(cells)), bounds.MAX_CLASSES)
+    if result is None:
         return None
-    rows, counts = found
+    rows, counts = result
     numbers = [rows[i].to_numpy(dtype=np.int64) for i in range(1 + len(placed))]
     made = PandasTable(rows)
     values = {}
@@ -124,9 +124,9 @@ def _inside(f: Any, regions: Regions, places: list[str]) -> Any:
     return f.when(reduce(and_, inside), region)
 
 
-def _label(f: Any, of: Any, labels: list[str]) -> Any:
+def _label(f: Any, source: Any, labels: list[str]) -> Any:
     region = f.col("region")
-    number = _whole_numbers(f, of.tolist())[region]
+    number = _whole_numbers(f, source.tolist())[region]
     named = f.when(number >= 0, f.array(*map(f.lit, labels or [MARKER]))[number])
     return f.when(region.isNull(), f.lit(MARKER)).otherwise(named)
 

@@ -120,7 +120,7 @@ def _selected(
     *,
     broken: bool,
 ) -> DataFrame:
-    found = []
+    results = []
     for sensitive, score, limit in limits:
         about = class_values(SparkTable(frame), question, sensitive, [score])
         about.look()
@@ -128,7 +128,7 @@ def _selected(
             scored = frame_of(about.kept(scored_classes(about, [score])))
             f, _ = modules(scored)
             bad = scored.where(FORMULAS[score.name].breaks(f.col("x0"), limit))
-            found.append(bad.selectExpr(*(f"{q} as b_{q}" for q in about.records.qs)))
+            results.append(bad.selectExpr(*(f"{q} as b_{q}" for q in about.records.qs)))
     with guarded("select the records at risk"):
         projection = Projection.of(frame)
         f = projection.functions
@@ -137,7 +137,7 @@ def _selected(
         table = projection.table.select(
             "*", *(column.alias(f"q{i}") for i, column in enumerate(columns)), size.alias("n")
         )
-        classes = reduce(lambda a, b: a.union(b), found).distinct()
+        classes = reduce(lambda a, b: a.union(b), results).distinct()
         same = reduce(
             lambda a, b: a & b,
             (f.col(f"q{i}").eqNullSafe(f.col(f"b_q{i}")) for i in range(len(columns))),

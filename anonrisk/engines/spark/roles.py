@@ -66,11 +66,11 @@ def without_others(frame: DataFrame) -> DataFrame:
 
 def _without_notes(stored: Any) -> Any:
     if isinstance(stored, list):
-        return [_without_notes(one) for one in stored]
+        return [_without_notes(item) for item in stored]
     if not isinstance(stored, dict):
         return stored
-    told = {key: _without_notes(value) for key, value in stored.items()}
-    return {**told, "metadata": {}} if "metadata" in told else told
+    fields = {key: _without_notes(value) for key, value in stored.items()}
+    return {**fields, "metadata": {}} if "metadata" in fields else fields
 
 
 def read(frame: DataFrame) -> Roles | None:

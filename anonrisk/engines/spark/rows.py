@@ -39,7 +39,7 @@ def numbered(table: DataFrame, step: Numbered) -> DataFrame:
     if step.as_text:
         literals, value = list(step.values), value.cast("string")
     else:
-        literals = [_literal(f, given, type_) for given in step.values]
+        literals = [_literal(f, argument, type_) for argument in step.values]
         if type_.typeName() in _NUMBERS:
             # Compared in one type that holds every cell, so that nothing is rounded on the way.
             value = value.cast(_wide(type_))
@@ -52,12 +52,12 @@ def numbered(table: DataFrame, step: Numbered) -> DataFrame:
     return table.select("*", *columns)
 
 
-def _number(given: Any, type_: DataType) -> Any:
+def _number(value: Any, type_: DataType) -> Any:
     """Write a number as the column would hold it; nothing where it could not."""
     if type_.typeName() in ("float", "double"):
-        return as_number(given, None)
+        return as_number(value, None)
     scale = getattr(type_, "scale", 0)
-    number = as_number(given, scale)
+    number = as_number(value, scale)
     beyond = 2**63 if type_.typeName() in _WHOLE else 10 ** (getattr(type_, "precision", 0) - scale)
     return number if number is not None and -beyond < number < beyond else None
 
@@ -68,17 +68,17 @@ def _wide(type_: DataType) -> str:
     return "bigint" if type_.typeName() in _WHOLE else "double"
 
 
-def _literal(f: Any, given: Any, type_: DataType) -> Any:
+def _literal(f: Any, value: Any, type_: DataType) -> Any:
     """Write a value as a constant of the column's type; nothing where no cell can be equal."""
     name = type_.typeName()
     if name in _NUMBERS:
-        number = _number(given, type_)
+        number = _number(value, type_)
         if number is None:
             return None
         # A decimal may have more digits than any number that Python hands over.
         text = f"{Decimal(number):f}" if name == "decimal" else number
         return f.lit(text).cast(_wide(type_))
-    plain = pd.Timestamp(given) if isinstance(given, np.datetime64) else given
+    plain = pd.Timestamp(value) if isinstance(value, np.datetime64) else value
     if isinstance(plain, np.generic):
         plain = plain.item()
     if isinstance(plain, pd.Timestamp) and plain.nanosecond:
@@ -153,8 +153,8 @@ class SparkTable:
         """Run the steps in one action, and bring the rows to the driver."""
         with guarded(doing):
             made = frame_of(rows)
-            found = (made if most is None else made.limit(most)).collect()
-        return [{name: label_of(cell) for name, cell in row.asDict().items()} for row in found]
+            result = (made if most is None else made.limit(most)).collect()
+        return [{name: label_of(cell) for name, cell in row.asDict().items()} for row in result]
 
     def hold(self, roles: Mapping[Name, str]) -> dict[Name, str]:
         """Return what columns hold, by their types."""
@@ -228,8 +228,8 @@ class _Made:
             case steps.Listed():
                 entries = f"sort_array(collect_list(struct({', '.join(rows.entry)})))"
                 first, second = rows.entry
-                one = f"x -> concat(x.{first}, ':', x.{second})"
-                text = f"array_join(transform({entries}, {one}), ',') as {rows.name}"
+                item = f"x -> concat(x.{first}, ':', x.{second})"
+                text = f"array_join(transform({entries}, {item}), ',') as {rows.name}"
                 return _grouped(table, rows.keys, [text, *_named(rows.sums)])
             case steps.Arranged():
                 return table.repartition(*rows.keys) if rows.keys else table.coalesce(1)
@@ -268,8 +268,8 @@ def _looked_up(table: DataFrame, few: DataFrame, rows: steps.LookedUp) -> DataFr
     functions, _ = modules(table)
     renamed = few.selectExpr(*(f"{key} as key_{key}" for key in rows.keys), *rows.added)
     same = functions.expr(" and ".join(f"{key} <=> key_{key}" for key in rows.keys))
-    found = table.join(functions.broadcast(renamed), same, "left")
-    return found.drop(*(f"key_{key}" for key in rows.keys))
+    text = table.join(functions.broadcast(renamed), same, "left")
+    return text.drop(*(f"key_{key}" for key in rows.keys))
 
 
 def _sets(table: DataFrame, rows: steps.GroupedSets) -> DataFrame:
@@ -278,7 +278,7 @@ def _sets(table: DataFrame, rows: steps.GroupedSets) -> DataFrame:
     repeated = select(table, *table.columns, f"explode(sequence(0, {last})) as {rows.name}")
     inside = {}
     for column in rows.of_sets:
-        numbers = (str(w) for w, one in enumerate(rows.sets) if column in one)
+        numbers = (str(w) for w, item in enumerate(rows.sets) if column in item)
         inside[column] = f"if({rows.name} in ({', '.join(numbers)}), {column}, null)"
     keys = (rows.name, *rows.keys, *rows.of_sets)
     others = [name for name in table.columns if name not in inside]

@@ -106,21 +106,21 @@ class SparkSets:
     def _histograms(self, sets: Sequence[Positions]) -> DataFrame:
         """All histograms of a pass as rows of one table: set, size, classes, persons, rows."""
         f, window = self.projection.functions, self.projection.window
-        one, zero = f.count(f.lit(1)), f.lit(0).cast("long")
+        item, zero = f.count(f.lit(1)), f.lit(0).cast("long")
         keyed = self._keyed(sets)
         if self._question.unit is None:
-            classes = keyed.groupBy("s", "key").agg(one.alias("n"))
+            classes = keyed.groupBy("s", "key").agg(item.alias("n"))
             looks = self._looks_of_classes(self._singles(sets))
-            counted = classes.groupBy("s", "n").agg(one.alias("classes"), *looks)
+            counted = classes.groupBy("s", "n").agg(item.alias("classes"), *looks)
             rows = f.col("n") * f.col("classes")
             return counted.select("*", zero.alias("persons"), rows.alias("rows"))
-        pairs = keyed.groupBy("s", "key", "u").agg(one.alias("rows"))
-        sized = pairs.withColumn("n", one.over(window.partitionBy("s", "key")))
-        classes = sized.groupBy("s", "n").agg(one.alias("members"), f.sum("rows").alias("rows"))
+        pairs = keyed.groupBy("s", "key", "u").agg(item.alias("rows"))
+        sized = pairs.withColumn("n", item.over(window.partitionBy("s", "key")))
+        classes = sized.groupBy("s", "n").agg(item.alias("members"), f.sum("rows").alias("rows"))
         # Always true; but where nobody asks for the rows, the optimiser leaves them out, and scans
         # the table again instead of reading what it has shuffled for the classes.
         smallest = sized.where("rows > 0").groupBy("s", "u").agg(f.min("n").alias("n"))
-        persons = smallest.groupBy("s", "n").agg(one.alias("persons"))
+        persons = smallest.groupBy("s", "n").agg(item.alias("persons"))
         of_size = (f.col("members") / f.col("n")).cast("long").alias("classes")
         return classes.select("s", "n", of_size, zero.alias("persons"), "rows").union(
             persons.select("s", "n", zero.alias("classes"), "persons", zero.alias("rows"))
@@ -150,8 +150,8 @@ class SparkSets:
             (_WHOLE, "try_cast(substring(key, 1, length(key) - 1) as bigint)"),
         ):
             mine = [s for s, i in singles.items() if self._kind(i) in kinds]
-            found = _looks(f.expr(value), kinds[-1]) if mine else {}
-            for kind, look in found.items():
+            results = _looks(f.expr(value), kinds[-1]) if mine else {}
+            for kind, look in results.items():
                 looks[kind] |= f.col("s").isin(mine) & (f.col("key") != f.lit("-")) & look
         return [cells(known, "known"), *(cells(look, kind) for kind, look in looks.items())]
 
@@ -234,10 +234,10 @@ class SparkSets:
         ranges = {i: number for i, number in numbers.items() if number is not None}
         made: dict[int, Coarsening | None] = {}
         with guarded("look at the columns"):
-            found = self._looked_at(ranges, texts, {i for i in texts if n_values[i] <= MOST_WORDS})
+            result = self._looked_at(ranges, texts, {i for i in texts if n_values[i] <= MOST_WORDS})
         hashes: dict[int, list[int]] = {}
         for i in sorted({*ranges, *texts}):
-            rows = [row for row in found if row["i"] == i]
+            rows = [row for row in result if row["i"] == i]
             if i in texts:
                 how = made[i] = _of_texts(rows, n_values[i])
                 words = how.words if isinstance(how, Commonest) else ()

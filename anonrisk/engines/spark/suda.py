@@ -31,15 +31,19 @@ def scores(
 ) -> tuple[DataFrame, DataFrame, Totals]:
     """Score every record; `risk` is what DIS-SUDA adds to 1 / score^power, if it is asked for."""
     taken = {name.casefold() for name in counter.projection.names}
-    given = [name for name in names if name]
-    for name in given:
+    values = [name for name in names if name]
+    for name in values:
         if name.casefold() in taken:
             raise ArgumentError(f"the table already has a column {name!r}; rename it")
     with guarded("score the records"):
-        found = _Scores(counter, max_size)
-        totals = found.totals()
+        result = _Scores(counter, max_size)
+        totals = result.totals()
         odds = risk(totals)
-        return found.records(names[:1], odds, only_score=True), found.records(given, odds), totals
+        return (
+            result.records(names[:1], odds, only_score=True),
+            result.records(values, odds),
+            totals,
+        )
 
 
 class _Scores:

@@ -47,10 +47,10 @@ def _chosen(frame: DataFrame, change: ChosenCells) -> DataFrame:
     """Make cells missing that a function chooses by the keys of the table, on the driver."""
     projection, qid = Projection.of(frame), change.question.qid
     cells = {name: _comparable(projection, name) for name in qid}
-    found = brought(projection.table, cells, bounds.MAX_CLASSES)
-    if found is None:
+    result = brought(projection.table, cells, bounds.MAX_CLASSES)
+    if result is None:
         raise refusals.too_many_classes(bounds.MAX_CLASSES)
-    rows, counts = found
+    rows, counts = result
     if not len(rows):
         return frame
     chosen = change.choose([_codes(rows, name) for name in qid], counts)

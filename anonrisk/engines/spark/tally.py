@@ -111,7 +111,7 @@ def _cuts(projection: Projection, names: list[Name], n_bins: int) -> list[list[f
     if not names:
         return []
     shares = f.array(*(f.lit(i / n_bins) for i in range(n_bins + 1)))
-    found = [
+    results = [
         f.percentile_approx(projection.column(name).cast("double"), shares, f.lit(10_000)).alias(
             f"p{i}"
         )
@@ -123,7 +123,7 @@ def _cuts(projection: Projection, names: list[Name], n_bins: int) -> list[list[f
         )
         for i, name in enumerate(names)
     ]
-    row = projection.table.agg(*found, *infinite).collect()[0]
+    row = projection.table.agg(*results, *infinite).collect()[0]
     for i, name in enumerate(names):
         limits.refuse_infinite(row[f"i{i}"], name)
     return [None if cuts is None else [float(cut) for cut in cuts] for cuts in row[: len(names)]]

@@ -77,11 +77,11 @@ class PointSets:
         f, k = self.f, self.question.k
         drawn = self._drawn()
         counted = self._pairs().unionAll(self._longer(drawn)).hint("merge")
-        found = drawn.join(counted, f.col("x") == f.col("y"), "left")
+        text = drawn.join(counted, f.col("x") == f.col("y"), "left")
         # Nobody has a set more often than its rarest point; only other sets were counted.
         few = f.col("rarest") < k
         hit = f.when(few | (f.col("s") == 1), few).otherwise(f.col("holders") < k)
-        return found.select("s", "u", "weight", hit.cast("int").alias("hit"))
+        return text.select("s", "u", "weight", hit.cast("int").alias("hit"))
 
     def _drawn(self) -> DataFrame:
         """The first points of each user in a random order, for each draw and length."""
@@ -122,9 +122,9 @@ class PointSets:
         f = self.f
         # Sets with a point that fewer than k users have are told by that.
         common = f.filter("a", lambda point: point["n"] >= self.question.k)["code"].alias("a")
-        one = self.users.select(common).select("a", f.posexplode("a").alias("at", "one"))
+        item = self.users.select(common).select("a", f.posexplode("a").alias("at", "one"))
         after = f.slice("a", f.col("at") + 2, f.size("a")).alias("a")
-        other = one.select("one", after).select("one", "a", f.posexplode("a").alias("at", "other"))
+        other = item.select("one", after).select("one", "a", f.posexplode("a").alias("at", "other"))
         return other.select(
             "one", "other", f.slice("a", f.col("at") + 2, f.size("a")).alias("rest")
         )
@@ -210,16 +210,16 @@ def _popularity(linked: Linked) -> tuple[tuple[tuple[int, int], ...], int]:
     """How many items have how many records, and the sum of the users' spans of time."""
     f = linked.f
     items = linked.records().groupBy("i").agg(f.count(f.lit(1)).alias("n"))
-    found = items.groupBy("n").agg(f.count(f.lit(1)).cast("decimal(38,0)").alias("value"))
+    result = items.groupBy("n").agg(f.count(f.lit(1)).cast("decimal(38,0)").alias("value"))
     if linked.time is not None:
         # Of the ends of 64 bits the difference has more.
         last, first = (end("t").cast("decimal(38,0)") for end in (f.max, f.min))
         ends = linked.table().groupBy("u").agg((last - first).alias("span"))
         # No item has 0 records, so that this row is told from the others.
         total = f.sum(f.col("span").cast("decimal(38,0)")).cast("decimal(38,0)").alias("value")
-        found = found.unionAll(ends.agg(f.lit(0).cast("long").alias("n"), total))
+        result = result.unionAll(ends.agg(f.lit(0).cast("long").alias("n"), total))
     with guarded("count the items"):
-        rows = {int(row["n"]): int(row["value"] or 0) for row in found.collect()}
+        rows = {int(row["n"]): int(row["value"] or 0) for row in result.collect()}
     span = rows.pop(0, 0)
     return tuple(sorted(rows.items())), span
 
@@ -300,10 +300,10 @@ class _TracesPlan:
 
     def _steps(self, sums: list[DataFrame], n_asked: int) -> tuple[StepCounts, ...]:
         """Bring all lengths to the driver in one action."""
-        rows = reduce(lambda one, other: one.unionAll(other), sums).collect()
-        found = {int(row["s"]): row for row in rows}
+        rows = reduce(lambda first, other: first.unionAll(other), sums).collect()
+        results = {int(row["s"]): row for row in rows}
         draws = self.question.draws
-        return tuple(_step(s, found.get(s), n_asked, draws) for s in self.question.lengths)
+        return tuple(_step(s, results.get(s), n_asked, draws) for s in self.question.lengths)
 
     # ---- sets of points, drawn ------------------------------------------------------------
 
@@ -396,9 +396,9 @@ class _TracesPlan:
         matches = (
             self._in_order(candidates, s) if self.question.ordered else self._all(candidates, s)
         )
-        found = matches.groupBy("u", "d").agg(f.count(f.lit(1)).alias("n"))
+        result = matches.groupBy("u", "d").agg(f.count(f.lit(1)).alias("n"))
         # Everybody has their own points, so that nobody is missing here.
-        return found.select("u", (f.col("n") < self.question.k).cast("int").alias("hit"))
+        return result.select("u", (f.col("n") < self.question.k).cast("int").alias("hit"))
 
     def _candidates(self, sets: DataFrame) -> DataFrame:
         """Pair each set with the users who have its rarest point."""

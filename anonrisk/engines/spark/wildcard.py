@@ -30,8 +30,8 @@ class SparkMatchedKeys:
         self.cells = {f"q{i}": projection.column(name) for i, name in enumerate(qid)}
         missing = [f"if(q{i} is null, {1 << i}L, 0L)" for i in range(len(qid))]
         self.pattern = self.f.expr(" | ".join(missing))
-        found = self._records().select(self.pattern.alias("p")).distinct()
-        self.patterns = sorted(row["p"] for row in self.fetch(found, bounds.MAX_PATTERNS + 1))
+        distinct = self._records().select(self.pattern.alias("p")).distinct()
+        self.patterns = sorted(row["p"] for row in self.fetch(distinct, bounds.MAX_PATTERNS + 1))
         refusals.check_patterns(len(self.patterns))
 
     @property

@@ -51,34 +51,34 @@ class Database(Protocol):
         """Let all that is asked inside see one state; a transaction of the caller's stays."""
 
 
-def database_of(given: Any) -> Database:
+def database_of(value: Any) -> Database:
     """Return by which package a connection was opened, or can be."""
-    if isinstance(given, sa.Connection):
-        return ThroughSqlAlchemy(given)
-    if isinstance(given, sa.Engine):
-        return ThroughEngine(given)
-    if isinstance(given, DuckDBFile):
-        return given
+    if isinstance(value, sa.Connection):
+        return ThroughSqlAlchemy(value)
+    if isinstance(value, sa.Engine):
+        return ThroughEngine(value)
+    if isinstance(value, DuckDBFile):
+        return value
     for dialect in DIALECTS.values():
         module, kind = dialect.driver
         loaded = sys.modules.get(module)
-        if loaded is not None and isinstance(given, getattr(loaded, kind)):
-            return ThroughDriver(given, dialect.name)
+        if loaded is not None and isinstance(value, getattr(loaded, kind)):
+            return ThroughDriver(value, dialect.name)
     raise UnsupportedFrameError(
-        f"{type(given).__name__} is no connection to a database that anonrisk asks: give a URL, an "
+        f"{type(value).__name__} is no connection to a database that anonrisk asks: give a URL, an "
         "engine or a connection of SQLAlchemy, a connection of sqlite3, psycopg or DuckDB, or a "
         "session of DataFusion"
     )
 
 
-def same_place(one: Database, other: Database) -> bool:
+def same_place(database: Database, other: Database) -> bool:
     """Return whether a statement can name the tables of both."""
-    if isinstance(one, ThroughEngine) and isinstance(other, ThroughEngine):
-        urls = [one.engine.url, other.engine.url]
+    if isinstance(database, ThroughEngine) and isinstance(other, ThroughEngine):
+        urls = [database.engine.url, other.engine.url]
         # What is in memory is another database for each engine.
         kept = all(url.database not in {None, "", ":memory:"} for url in urls)
-        return one.key == other.key or (kept and urls[0] == urls[1])
-    return one.key == other.key
+        return database.key == other.key or (kept and urls[0] == urls[1])
+    return database.key == other.key
 
 
 @dataclass(frozen=True)
@@ -216,8 +216,8 @@ class ThroughDriver:
         """Run a query and read its rows, so many at a time."""
         answer = self._run(query, streams=True)
         try:
-            while found := answer.fetchmany(n_rows):
-                yield list(found)
+            while result := answer.fetchmany(n_rows):
+                yield list(result)
         finally:
             if answer is not self.connection:
                 answer.close()

@@ -47,16 +47,16 @@ _LETTERS = {
 def counts(table: SqlTable, asked: KeyedTally) -> KeyedCounts:
     """Count all classes under keyed hashes."""
     unit = asked.question.unit
-    found = _batches(table, asked, () if unit is None else (unit,))
-    with table.reading(), closing(found):
-        return keyed.keyed(asked, found)
+    batches = _batches(table, asked, () if unit is None else (unit,))
+    with table.reading(), closing(batches):
+        return keyed.keyed(asked, batches)
 
 
 def sketch(table: SqlTable, asked: SketchTally) -> SketchCounts:
     """Keep the classes with the smallest hashes."""
-    found = _batches(table, asked.whole, ())
-    with table.reading(), closing(found):
-        return keyed.sketch(asked, found)
+    batches = _batches(table, asked.whole, ())
+    with table.reading(), closing(batches):
+        return keyed.sketch(asked, batches)
 
 
 def _batches(table: SqlTable, asked: KeyedTally, persons: Qid) -> Generator[Batch, None, None]:
@@ -71,8 +71,8 @@ def _batches(table: SqlTable, asked: KeyedTally, persons: Qid) -> Generator[Batc
     named = (cell.label(f"q{i}") for i, cell in enumerate(out))
     rows = sa.select(*named).select_from(table.source).subquery("r")
     query = sa.select(*rows.c, sa.func.count()).group_by(*rows.c)
-    for found in table.batches(query, BATCH, "count the classes"):
-        *columns, n = zip(*found, strict=True)
+    for batch in table.batches(query, BATCH, "count the classes"):
+        *columns, n = zip(*batch, strict=True)
         made = dict(zip(names, columns, strict=True))
         yield Batch(made, letters, np.array(list(map(int, n)), dtype=np.int64))
 

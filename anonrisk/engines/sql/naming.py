@@ -37,20 +37,20 @@ _MOST_PARTS = 3
 _POSTGRES = ("psycopg", "psycopg2")
 
 
-def connection_of(given: Any) -> Any:
+def connection_of(value: Any) -> Any:
     """Read a URL, or take a connection; refuse a database that has not been compared with us."""
-    if isinstance(given, (str, sa.URL)):
-        given = _from_url(given)
-    dialect_of(database_of(given).dialect)
-    return given
+    if isinstance(value, (str, sa.URL)):
+        value = _from_url(value)
+    dialect_of(database_of(value).dialect)
+    return value
 
 
-def _from_url(given: str | sa.URL) -> Any:
+def _from_url(value: str | sa.URL) -> Any:
     try:
-        url = sa.make_url(given)
+        url = sa.make_url(value)
     except (sa.exc.ArgumentError, ValueError):
         # Its message would quote a password.
-        urls = " or ".join(repr(one.url) for one in DIALECTS.values() if one.url)
+        urls = " or ".join(repr(item.url) for item in DIALECTS.values() if item.url)
         raise ArgumentError(f"this text is no URL of a database, as in {urls}") from None
     if url.drivername in {"postgresql", "postgres"}:
         there = [driver for driver in _POSTGRES if find_spec(driver)]
@@ -101,26 +101,26 @@ def _engine(url: sa.URL) -> sa.Engine:
         ) from None
 
 
-def source_of(connection: Any, given: Any) -> tuple[Any, str]:
+def source_of(connection: Any, text: Any) -> tuple[Any, str]:
     """Return what SQLAlchemy selects from, and what to call it; a query may quote cells."""
-    if isinstance(given, sa.sql.expression.SelectBase):
-        return given.subquery("anonrisk_rows"), "a query"
-    if isinstance(given, sa.FromClause):
-        return given, str(getattr(given, "name", "a query"))
-    if isinstance(given, sa.TextClause):
-        given = given.text
-    given = given.strip() if isinstance(given, str) else given
-    if not isinstance(given, str) or not given:
+    if isinstance(text, sa.sql.expression.SelectBase):
+        return text.subquery("anonrisk_rows"), "a query"
+    if isinstance(text, sa.FromClause):
+        return text, str(getattr(text, "name", "a query"))
+    if isinstance(text, sa.TextClause):
+        text = text.text
+    text = text.strip() if isinstance(text, str) else text
+    if not isinstance(text, str) or not text:
         raise ArgumentError(
             "a table in a database is given by its name, as in 'schema.table', or by a query, as "
-            f"in 'SELECT …', not by {type(given).__name__ if given else 'nothing'}"
+            f"in 'SELECT …', not by {type(text).__name__ if text else 'nothing'}"
         )
-    if _QUERY.match(given):
+    if _QUERY.match(text):
         # A colon would begin a parameter, and a comment at the end hide what follows.
-        inside = one_query(given, dialect_of(database_of(connection).dialect)).replace(":", r"\:")
+        inside = one_query(text, dialect_of(database_of(connection).dialect)).replace(":", r"\:")
         _check_repeated(connection, inside)
         return sa.text(f"({inside}\n) AS anonrisk_rows"), "a query"
-    parts = _parts(given)
+    parts = _parts(text)
     _require(connection, parts)
     *schemas, name = (quoted_name(part, quote=True) for part in parts)
     if len(schemas) > 1:
@@ -138,31 +138,31 @@ def _check_repeated(connection: Any, query: str) -> None:
     with reading(database) as under_way, guarded("list the columns"):
         names = under_way.connected.names(sa.text(alone))
     # Neither tells names apart by case.
-    found = Counter(name.casefold() for name in names)
+    counter = Counter(name.casefold() for name in names)
     for name in names:
-        if found[name.casefold()] > 1:
+        if counter[name.casefold()] > 1:
             raise DuplicateColumnError(
-                f"{name!r} is the name of {found[name.casefold()]} columns of this query, where "
+                f"{name!r} is the name of {counter[name.casefold()]} columns of this query, where "
                 "small letters are as large ones; give each column a name of its own"
             )
 
 
-def _parts(given: str) -> list[str]:
+def _parts(text: str) -> list[str]:
     """Read a name in its parts, each of which may stand in quotation marks."""
     parts: list[str] = []
     at, more = 0, True
     while more:
-        found = _PART.match(given, at)
-        if found is None:
+        result = _PART.match(text, at)
+        if result is None:
             raise ArgumentError(
-                f"{given!r} is no name of a table: give 'table' or 'schema.table', in "
+                f"{text!r} is no name of a table: give 'table' or 'schema.table', in "
                 "double quotation marks what holds a dot, as in 'schema.\"a.b\"'"
             )
-        quoted, plain, end = found.groups()
+        quoted, plain, end = result.groups()
         parts.append(plain if quoted is None else quoted.replace('""', '"'))
-        at, more = found.end(), bool(end)
+        at, more = result.end(), bool(end)
     if len(parts) > _MOST_PARTS:
-        raise ArgumentError(f"{given!r} has more parts than database, schema and table")
+        raise ArgumentError(f"{text!r} has more parts than database, schema and table")
     return parts
 
 

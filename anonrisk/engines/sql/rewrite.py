@@ -97,10 +97,10 @@ def _sized(table: SqlTable, question: Question) -> Any:
     unit = question.unit
     kinds = table.kinds(question.roles())
     cells = {name: table.cell(name, kind) for name, kind in kinds.items()}
-    found = look(table, cells, ())
-    if unit is not None and found.n_missing[unit]:
-        raise refusals.missing_unit(unit, found.n_missing[unit])
-    gaps = {name: found.n_missing[name] for name in question.columns}
+    result = look(table, cells, ())
+    if unit is not None and result.n_missing[unit]:
+        raise refusals.missing_unit(unit, result.n_missing[unit])
+    gaps = {name: result.n_missing[name] for name in question.columns}
     if question.missing == "error" and any(gaps.values()):
         raise refusals.missing_values(gaps)
     keys = [cells[name] for name in question.qid]

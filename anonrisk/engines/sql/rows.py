@@ -126,7 +126,7 @@ def _named_steps(rows: Rows, dialect: Dialect) -> Iterator[tuple[str, Rows, str,
             names[id(step)] = step.name
             continue
         names[id(step)] = name = f"{_NAME}{len(names)}"
-        inputs = [names[id(_whole(one))] for one in step.inputs]
+        inputs = [names[id(_whole(item))] for item in step.inputs]
         yield name, step, _written(step, inputs, dialect) if inputs else "", uses[id(step)] > 1
 
 
@@ -242,20 +242,20 @@ def _sets(step: steps.GroupedSets, table: str, dialect: Dialect) -> str:
     every, sums = step.of_sets, _named(step.sums)
     if len(every) > dialect.most_grouped:
         each = []
-        for w, one in enumerate(step.sets):
+        for w, item in enumerate(step.sets):
             # A missing value with the type of its column: others of a union must have the same.
             none = (f"(select {name} from {table} limit 0) as {name}" for name in every)
-            cells = (name if name in one else no for name, no in zip(every, none, strict=True))
+            cells = (name if name in item else no for name, no in zip(every, none, strict=True))
             columns = ", ".join([f"{w} as {step.name}", *step.keys, *cells, sums])
-            keys = ", ".join((*step.keys, *one))
+            keys = ", ".join((*step.keys, *item))
             each.append(f"select {columns} from {table} group by {keys}")
         return " union all ".join(each)
     # The bits of what is not in a set.
-    masks = [sum(2**i for i, name in enumerate(reversed(every)) if name not in one)
-             for one in step.sets]  # fmt: skip
+    masks = [sum(2**i for i, name in enumerate(reversed(every)) if name not in item)
+             for item in step.sets]  # fmt: skip
     numbers = " ".join(f"when {mask} then {w}" for w, mask in enumerate(masks))
     which = f"case grouping({', '.join(every)}) {numbers} end as {step.name}"
-    sets = ", ".join(f"({', '.join((*step.keys, *one))})" for one in step.sets)
+    sets = ", ".join(f"({', '.join((*step.keys, *item))})" for item in step.sets)
     columns = ", ".join([which, *step.keys, *every, sums])
     return f"select {columns} from {table} group by grouping sets ({sets})"
 

@@ -32,8 +32,8 @@ class SqlSchema(Schema):
 
     def nested(self) -> Sequence[str]:
         """List the paths inside structs, where the database has them."""
-        found: list[str] = self.frame.dialect.paths(self.frame)
-        return found
+        paths: list[str] = self.frame.dialect.paths(self.frame)
+        return paths
 
     def has_rows(self) -> bool:
         """Return whether there is any row."""

@@ -31,14 +31,14 @@ class SearchedColumns:
         if unit is not None:
             self.unit = more[unit] = table.cell(unit, table.kinds({unit: "unit"})[unit])
         self.drops = question.missing == "drop"
-        found = look(table, {**cells, **more}, columns if self.drops else ())
-        if unit is not None and found.n_missing[unit]:
-            raise refusals.missing_unit(unit, found.n_missing[unit])
-        gaps = {name: found.n_missing[name] for name in columns}
+        result = look(table, {**cells, **more}, columns if self.drops else ())
+        if unit is not None and result.n_missing[unit]:
+            raise refusals.missing_unit(unit, result.n_missing[unit])
+        gaps = {name: result.n_missing[name] for name in columns}
         if question.missing == "error" and any(gaps.values()):
             raise refusals.missing_values(gaps)
-        self.n_dropped = found.n_incomplete
-        self.n_rows = found.n_rows - found.n_incomplete
+        self.n_dropped = result.n_incomplete
+        self.n_rows = result.n_rows - result.n_incomplete
         self.n_known = [self.n_rows - (0 if self.drops else n) for n in gaps.values()]
 
     def rows(self, **cells: Any) -> Any:

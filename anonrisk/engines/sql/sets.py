@@ -52,10 +52,10 @@ def shapes(searched: SearchedColumns) -> list[Shape]:
         _looks(searched.table, cell, kind)
         for cell, kind in zip(searched.cells, searched.kinds.values(), strict=True)
     ]
-    found = iter(_counted(searched, [look for of in looks for look in of.values()]))
+    result = iter(_counted(searched, [look for source in looks for look in source.values()]))
     return [
-        Shape(known, {kind: next(found) for kind in of})
-        for known, of in zip(searched.n_known, looks, strict=True)
+        Shape(known, {kind: next(result) for kind in source})
+        for known, source in zip(searched.n_known, looks, strict=True)
     ]
 
 
@@ -66,8 +66,8 @@ def numerals(searched: SearchedColumns) -> list[Numerals]:
         for cell, kind in zip(searched.cells, searched.kinds.values(), strict=True)
         for is_one in _numerals(searched.table, cell, kind)
     ]
-    found = _counted(searched, asked)
-    return [Numerals(*found[i : i + 3]) for i in range(0, len(found), 3)]
+    counted = _counted(searched, asked)
+    return [Numerals(*counted[i : i + 3]) for i in range(0, len(counted), 3)]
 
 
 def _looks(table: SqlTable, cell: Any, kind: str) -> dict[str, Any]:
@@ -104,10 +104,10 @@ def _counted(searched: SearchedColumns, conditions: Sequence[Any]) -> list[int]:
     let_look(searched.table)
     cells = {f"x{i}": sa.case((is_one, 1), else_=0) for i, is_one in enumerate(conditions)}
     rows = searched.rows(**cells).subquery()
-    ((*found,),) = searched.table.fetch(
+    ((*result,),) = searched.table.fetch(
         sa.select(*(sa.func.sum(x) for x in rows.c)), "look at the columns"
     )
-    return [int(n or 0) for n in found]
+    return [int(n or 0) for n in result]
 
 
 def coarser(searched: SearchedColumns, n_values: Sequence[int]) -> _Coarser:
@@ -115,7 +115,7 @@ def coarser(searched: SearchedColumns, n_values: Sequence[int]) -> _Coarser:
     made: _Coarser = {}
     for i, kind in enumerate(searched.kinds.values()):
         cell, held = searched.cells[i], kind_of_cells(kind)
-        found = (
+        result = (
             _of_texts(searched, cell, n_values[i])
             if held == "text"
             else _of_numbers(
@@ -124,8 +124,8 @@ def coarser(searched: SearchedColumns, n_values: Sequence[int]) -> _Coarser:
                 n_values[i] - (searched.n_known[i] < searched.n_rows),
             )
         )
-        if found is not None:
-            made[i] = found
+        if result is not None:
+            made[i] = result
     return made
 
 
@@ -164,8 +164,8 @@ def _of_texts(
         return None
     words = searched.rows(x=text).where(text.is_not(None)).subquery()
     counted = sa.select(words.c.x, sa.func.count().label("n")).group_by(words.c.x)
-    found = searched.table.fetch(counted, "look at the columns")
-    how = Commonest.of({word: int(n) for word, n in found})
+    result = searched.table.fetch(counted, "look at the columns")
+    how = Commonest.of({word: int(n) for word, n in result})
     if how is None:
         return None
     # Found again by their counts, so that no word stands in the text of a statement.
@@ -216,22 +216,24 @@ class SqlSets:
         )
         names = [[f"q{i}" for i in positions] for positions in sets]
         plan = set_histograms(rows, names, unit=self.searched.unit is not None)
-        found: dict[int, Histogram] = defaultdict(Histogram)
+        result: dict[int, Histogram] = defaultdict(Histogram)
         for row in self.searched.table.fetch_rows(plan, "count the classes"):
-            found[int(row["w"])].add(row)
-        return [self._made(positions, found[w]) for w, positions in enumerate(sets)]
+            result[int(row["w"])].add(row)
+        return [self._made(positions, result[w]) for w, positions in enumerate(sets)]
 
-    def _made(self, positions: Positions, found: Histogram) -> ClassCounts:
-        if found.n_rows != self.searched.n_rows:
-            raise lost_rows(self.searched.n_rows, found.n_rows)
-        found.n_dropped = self.searched.n_dropped
-        return found.class_sizes(self.searched.question, tuple(self.columns[i] for i in positions))
+    def _made(self, positions: Positions, histogram: Histogram) -> ClassCounts:
+        if histogram.n_rows != self.searched.n_rows:
+            raise lost_rows(self.searched.n_rows, histogram.n_rows)
+        histogram.n_dropped = self.searched.n_dropped
+        return histogram.class_sizes(
+            self.searched.question, tuple(self.columns[i] for i in positions)
+        )
 
     def coarsen(self, n_values: Sequence[int]) -> dict[int, tuple[int, Coarsening]]:
         """Take up a coarser version of each column that has one."""
-        found = coarser(self.searched, n_values)
+        result = coarser(self.searched, n_values)
         made: dict[int, tuple[int, Coarsening]] = {}
-        for i, (cell, how) in found.items():
+        for i, (cell, how) in result.items():
             made[i] = len(self._cells), how
             self.columns = (*self.columns, self.columns[i])
             self._cells.append(cell)

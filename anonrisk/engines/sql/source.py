@@ -102,16 +102,16 @@ class SqlSource:
         """Ask for what the types of columns tell, without a look at any row."""
         there = {name.casefold() for name in self.names}
         own = next(name for i in count() if (name := f"anonrisk_{i}") not in there)
-        one = sa.select(sa.literal_column("1").label(own)).subquery("anonrisk_any")
+        subquery = sa.select(sa.literal_column("1").label(own)).subquery("anonrisk_any")
         typed = sa.select(sa.text("*")).select_from(self.source).where(sa.false())
-        joined = one.outerjoin(typed.subquery("anonrisk_typed"), sa.true())
+        joined = subquery.outerjoin(typed.subquery("anonrisk_typed"), sa.true())
         (row,) = self.fetch(sa.select(*expressions).select_from(joined), doing)
         return list(row)
 
     def has_rows(self) -> bool:
         """Return whether there is any row; no cell leaves the database."""
-        one = sa.select(sa.literal(1)).select_from(self.source).limit(1)
-        return bool(self.fetch(one, "look for a row"))
+        limit = sa.select(sa.literal(1)).select_from(self.source).limit(1)
+        return bool(self.fetch(limit, "look for a row"))
 
     def raw(self, name: Name) -> Any:
         """Return a column as it is; always quoted, so that no name can be misread."""

@@ -48,10 +48,10 @@ def scores(
         raise refused(ROWS_READ_AGAIN)
     check_new(table, [name for name in names if name])
     check_logarithms(table, "ln(")
-    found = _MarkedUniques(counter, max_size)
-    totals = found.totals()
+    result = _MarkedUniques(counter, max_size)
+    totals = result.totals()
     odds = risk(totals)
-    return found.records(names[:1], odds), found.records(names, odds), totals
+    return result.records(names[:1], odds), result.records(names, odds), totals
 
 
 class _MarkedUniques:
@@ -84,22 +84,22 @@ class _MarkedUniques:
         numbered = sa.select(*own(self.table).values(), number).select_from(self.table.source)
         # Made once, so that a record has one number.
         rows = numbered.cte(f"{MARK}rows").prefix_with("MATERIALIZED")
-        found = []
+        results = []
         for s in self.sets:
             name: Any = sa.literal_column(str(s))
-            one = sa.select(name.label("s"), sa.func.min(_ID).label("id")).select_from(rows)
+            item = sa.select(name.label("s"), sa.func.min(_ID).label("id")).select_from(rows)
             if self.drops:
-                one = one.where(sa.not_(any_missing(self.cells)))
+                item = item.where(sa.not_(any_missing(self.cells)))
             inside = [cell for i, cell in enumerate(self.cells) if s >> i & 1]
-            found.append(one.group_by(*inside).having(sa.func.count() == 1))
-        alone = sa.union_all(*found).subquery(f"{MARK}alone")
+            results.append(item.group_by(*inside).having(sa.func.count() == 1))
+        alone = sa.union_all(*results).subquery(f"{MARK}alone")
         marks = {
             _mark("a", s).name: sa.func.max(sa.case((alone.c.s == s, 1), else_=0))
             for s in self.sets
         }
         named = (mark.label(name) for name, mark in marks.items())
-        of = sa.select(alone.c.id.label(_OF.name), *named).group_by(alone.c.id).subquery()
-        every = rows.outerjoin(of, _ID == _OF)
+        subquery = sa.select(alone.c.id.label(_OF.name), *named).group_by(alone.c.id).subquery()
+        every = rows.outerjoin(subquery, _ID == _OF)
         known: dict[str, Any] = {name: sa.func.coalesce(sa.column(name), 0) for name in marks}
         return with_marks(self.table, known, every)
 
@@ -136,15 +136,15 @@ class _MarkedUniques:
         rows = sa.select(*columns).select_from(self.rows)
         if self.drops:
             rows = rows.where(sa.not_(any_missing(self.cells)))
-        of = rows.subquery("scored")
-        adjusted = sa.func.exp(-exponent(len(self.cells)) * sa.func.ln(of.c.score))
+        subquery = rows.subquery("scored")
+        adjusted = sa.func.exp(-exponent(len(self.cells)) * sa.func.ln(subquery.c.score))
         asked = sa.select(
             sa.func.count(),
-            sa.func.sum(of.c.score),
-            sa.func.max(of.c.score),
+            sa.func.sum(subquery.c.score),
+            sa.func.max(subquery.c.score),
             sa.func.sum(adjusted),
-            *(sa.func.sum(of.c[f"x{i}"]) for i in range(len(of_size + parts))),
-        ).where(of.c.score > 0)
+            *(sa.func.sum(subquery.c[f"x{i}"]) for i in range(len(of_size + parts))),
+        ).where(subquery.c.score > 0)
         (row,) = self.table.fetch(asked, "score the records")
         n_scored, total, largest, adjustment, *rest = (value or 0 for value in row)
         return Totals(

@@ -48,17 +48,19 @@ def _found(table: SqlSource) -> dict[Name, str]:
 
 
 def _declared(table: SqlSource, roles: Mapping[Name, str]) -> dict[Name, str]:
-    of = table.dialect.type_of
-    types = [sa.cast(of(table.raw(name)), sa.Text).label(f"t{i}") for i, name in enumerate(roles)]
+    type_of = table.dialect.type_of
+    types = [
+        sa.cast(type_of(table.raw(name)), sa.Text).label(f"t{i}") for i, name in enumerate(roles)
+    ]
     written = map(str, table.told(types, "read the types"))
-    found = dict(zip(roles, map(table.dialect.type_name, written), strict=True))
+    results = dict(zip(roles, map(table.dialect.type_name, written), strict=True))
     known = table.dialect.known
-    enums = table.dialect.enumerations(table, {*found.values()} - known)
-    for name, kind in found.items():
+    enums = table.dialect.enumerations(table, {*results.values()} - known)
+    for name, kind in results.items():
         if kind not in known | enums:
             raise _unsupported(roles[name], name, f"of type {kind}")
-    _check_collations(table, roles, found)
-    return found
+    _check_collations(table, roles, results)
+    return results
 
 
 def stored(column: Any) -> list[Any]:
@@ -68,26 +70,26 @@ def stored(column: Any) -> list[Any]:
 
 
 def kinds_of_stored(
-    table: SqlSource, roles: Mapping[Name, str], found: Mapping[Name, tuple[Any, Any]]
+    table: SqlSource, roles: Mapping[Name, str], result: Mapping[Name, tuple[Any, Any]]
 ) -> dict[Name, str]:
     """Name the type of each column by the first and the last of the alphabet that it stores."""
-    told: dict[Name, str] = {}
-    for name, (first, last) in found.items():
+    fields: dict[Name, str] = {}
+    for name, (first, last) in result.items():
         # 1 and 1.0 are the same number, as in a column of floats.
         if first != last and (first, last) != ("integer", "real"):
             raise _unsupported(roles[name], name, f"of mixed types ({first}, {last})")
-        told[name] = "empty" if last is None else f"stored as {last}"
+        fields[name] = "empty" if last is None else f"stored as {last}"
     with table.reading():
-        new = {name: kind for name, kind in told.items() if name not in _found(table)}
+        new = {name: kind for name, kind in fields.items() if name not in _found(table)}
         _check_collations(table, roles, new)
         _found(table).update(new)
-    return told
+    return fields
 
 
 def _look_up(table: SqlSource, roles: Mapping[Name, str]) -> dict[Name, str]:
-    asked = [one for name in roles for one in stored(table.raw(name))]
-    (found,) = table.fetch(sa.select(*asked).select_from(table.source), "read the types")
-    pairs = {name: (found[2 * i], found[2 * i + 1]) for i, name in enumerate(roles)}
+    asked = [item for name in roles for item in stored(table.raw(name))]
+    (result,) = table.fetch(sa.select(*asked).select_from(table.source), "read the types")
+    pairs = {name: (result[2 * i], result[2 * i + 1]) for i, name in enumerate(roles)}
     return kinds_of_stored(table, roles, pairs)
 
 
@@ -108,10 +110,10 @@ def declared_boolean(table: SqlSource, name: Name) -> bool:
 
 
 def _check_collations(
-    table: SqlSource, roles: Mapping[Name, str], found: Mapping[Name, str]
+    table: SqlSource, roles: Mapping[Name, str], result: Mapping[Name, str]
 ) -> None:
     """Reject a column that holds different texts for the same."""
-    names = [name for name, kind in found.items() if kind in table.dialect.texts]
+    names = [name for name, kind in result.items() if kind in table.dialect.texts]
     if not names:
         return
     asked = [table.dialect.tells_apart(table, name) for name in names]
@@ -157,10 +159,10 @@ class SqlTable(SqlSource):
         """Run the steps as one statement, and see that no row is lost on the way."""
         with self.reading():
             query = statement(rows, self.dialect, counted=most is None)
-            found = self.fetch(query if most is None else query.limit(most), doing)
-        if most is None and found and int(found[0][-1]) != len(found):
-            raise lost_rows(int(found[0][-1]), len(found))
-        return [dict(zip(rows.columns, row, strict=False)) for row in found]
+            result = self.fetch(query if most is None else query.limit(most), doing)
+        if most is None and result and int(result[0][-1]) != len(result):
+            raise lost_rows(int(result[0][-1]), len(result))
+        return [dict(zip(rows.columns, row, strict=False)) for row in result]
 
     def hold(self, roles: Mapping[Name, str]) -> dict[Name, str]:
         """Return what columns hold; SQLite looks at every cell for it."""

@@ -126,11 +126,15 @@ class _TalliedSqlTable:
         """Find the ends of fine parts of the same number of records; nothing if none is known."""
         parts = sa.func.ntile(bounds.FINE_BINS).over(order_by=number)
         rows = sa.select(number.label("x"), parts.label("b")).select_from(self.table.source)
-        of = rows.where(number.is_not(None)).subquery("n")
-        infinite = sa.or_(of.c.x > double(LARGEST), of.c.x < double(-LARGEST))
+        subquery = rows.where(number.is_not(None)).subquery("n")
+        infinite = sa.or_(subquery.c.x > double(LARGEST), subquery.c.x < double(-LARGEST))
         ends = sa.select(
-            sa.func.min(of.c.x), sa.func.max(of.c.x), sa.func.sum(sa.case((infinite, 1), else_=0))
+            sa.func.min(subquery.c.x),
+            sa.func.max(subquery.c.x),
+            sa.func.sum(sa.case((infinite, 1), else_=0)),
         )
-        fetched = self.table.fetch(ends.group_by(of.c.b).order_by(of.c.b), "find the quantiles")
+        fetched = self.table.fetch(
+            ends.group_by(subquery.c.b).order_by(subquery.c.b), "find the quantiles"
+        )
         limits.refuse_infinite(sum(int(row[2]) for row in fetched), name)
         return sorted({float(row[1]) for row in fetched} | {float(row[0]) for row in fetched[:1]})

@@ -162,5 +162,5 @@ class ValueCounts:
         kinds = render.count_of(len(self.sizes), "kind")
         classes = render.count_of(int(self.classes.sum()), "class", "classes")
         values = render.count_of(len(self.overall), "value")
-        of = f"{render.named(self.sensitive)} in {classes} of {render.joined(self.qid)}"
-        return render.fitted(f"Profiles of {of}: {kinds} of class, {values}")
+        about = f"{render.named(self.sensitive)} in {classes} of {render.joined(self.qid)}"
+        return render.fitted(f"Profiles of {about}: {kinds} of class, {values}")

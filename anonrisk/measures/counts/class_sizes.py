@@ -310,11 +310,11 @@ class ClassCounts(Document, render.PrintedTable):
         who = "record" if self.unit is None else "person"
         people = render.count_of(self.n_records, who)
         kinds = render.count_of(self.n_classes, "class", "classes")
-        of = f" of {render.joined(self.qid)}" if self.qid else ""
+        about = f" of {render.joined(self.qid)}" if self.qid else ""
         unique = self.records_at_most(1)
         what = "Whole persons" if self.whole_persons else "Classes"
         lines = [
-            f"{what}{of}: {people} in {kinds}, k = {self.k}",
+            f"{what}{about}: {people} in {kinds}, k = {self.k}",
             f"{render.count_of(unique, who)} ({render.percent(self.uniqueness)}) "
             + ("is a singleton" if unique == 1 else "are singletons"),
         ]
@@ -342,12 +342,12 @@ class ClassCounts(Document, render.PrintedTable):
         >>> ClassCounts([1, 3, 4], [2, 1, 1]).bands()
         [('1', 2, 2), ('3-4', 2, 7)]
         """
-        found = []
+        results = []
         for low, high in self._edges(k):
             inside = (self.sizes >= low) & (self.sizes <= high)
             name = f"{high:,}" if high == low else f"{low:,}-{high:,}"
-            found.append((name, int(self.classes[inside].sum()), int(self.records[inside].sum())))
-        return found
+            results.append((name, int(self.classes[inside].sum()), int(self.records[inside].sum())))
+        return results
 
     def _edges(self, k: int | None) -> list[tuple[int, int]]:
         """Return the least and the largest size of each band that a class lies in."""

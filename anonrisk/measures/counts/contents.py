@@ -217,7 +217,7 @@ class Numbers:
     @classmethod
     def of(cls, sums: Iterable[Any]) -> Numbers:
         """Read what an engine found by `SUMS`; of what is no number all are missing."""
-        n, *others = (None if one is None else float(one) for one in sums)
+        n, *others = (None if item is None else float(item) for item in sums)
         return cls() if n is None else cls(round(n), *others)  # type: ignore[arg-type]
 
 
@@ -270,19 +270,19 @@ class ColumnContents:
         """Put together what an engine has counted."""
         each = list(looks)
         n_known, n_values = sum(x.n_rows for x in each), sum(x.n_values for x in each)
-        found: dict[str, tuple[int, int]] = {}
+        results: dict[str, tuple[int, int]] = {}
         for name, bit in BITS.items():
             if n_rows < ENOUGH and bit < BITS[_MARKS[0]]:
                 continue
             having = [look for look in each if look.bits & bit]
             if having:
                 counts = sum(look.n_rows for look in having), sum(look.n_values for look in having)
-                found[name] = counts
+                results[name] = counts
         # Whether digits agree is asked where enough cells have the format.
-        formats = _formats(found, n_known, n_values)
+        formats = _formats(results, n_known, n_values)
         for i, number in enumerate(CHECKED):
             if number.candidates not in formats:
-                found.pop(f"checked {i}", None)
+                results.pop(f"checked {i}", None)
         plain = [look.numbers for look in each if not look.bits & BITS["placeholder"]]
         low, high = _end(min, plain, "low"), _end(max, plain, "high")
         every = [look.numbers for look in each]
@@ -292,7 +292,7 @@ class ColumnContents:
             n_known=n_known,
             n_values=n_values,
             n_folded=n_folded,
-            looks=found,
+            looks=results,
             numbers=Numbers(
                 sum(part.n for part in every),
                 sum(part.total for part in every),
@@ -326,11 +326,11 @@ def with_digits(
 
     A database or Spark takes longer to read the rules of all numbers than to count a table.
     """
-    found = look(columns, ())
-    numbers = tuple(name for name, cells in found.items() if cells.formats)
+    result = look(columns, ())
+    numbers = tuple(name for name, cells in result.items() if cells.formats)
     if numbers:
-        found |= look(numbers, {each for name in numbers for each in found[name].formats})
-    return found
+        result |= look(numbers, {each for name in numbers for each in result[name].formats})
+    return result
 
 
 def _formats(looks: Mapping[str, tuple[int, int]], n_known: int, n_values: int) -> set[str]:
@@ -441,8 +441,8 @@ def bits(
     Columns are those of `conditions`, and `c` for the text without separators.
     """
     parts = [
-        f"(case when {when} then {_bits(found)} else 0 end)"
-        for when, found in conditions(keys, spelling, identifiers=identifiers)
+        f"(case when {when} then {_bits(condition)} else 0 end)"
+        for when, condition in conditions(keys, spelling, identifiers=identifiers)
     ]
     if identifiers:
         checked = _bits_of_numbers("t", "c", spelling, formats)
@@ -451,22 +451,22 @@ def bits(
 
 
 def _shapes(spelling: Spelling) -> dict[str, str]:
-    found = {name: spelling.whole("t", pattern) for name, pattern in UNCHECKED.items()}
+    results = {name: spelling.whole("t", pattern) for name, pattern in UNCHECKED.items()}
     others = [spelling.whole("t", pattern) for pattern in (DATES, FRACTION)]
-    return {**found, PHONE: f"({found[PHONE]} and not {others[0]} and not {others[1]})"}
+    return {**results, PHONE: f"({results[PHONE]} and not {others[0]} and not {others[1]})"}
 
 
 def _words(keys: Iterable[str], spelling: Spelling) -> dict[str, str]:
     words = ", ".join(f"'{word}'" for word in PLACEHOLDERS)
     n_spaces = "(length(t) - length(replace(t, ' ', '')))"
-    found = {
+    results = {
         "long text": f"(length(t) >= {LONG} and {n_spaces} >= {WORDS - 1})",
         "placeholder": f"(lower(t) in ({words}))",
     }
     if keys:
         begins = "substr(t, 1, 1) in ('{', '[')"
-        found["keys"] = f"({begins} and {has_key('t', keys, spelling)})"
-    return found
+        results["keys"] = f"({begins} and {has_key('t', keys, spelling)})"
+    return results
 
 
 def _sizes(spelling: Spelling) -> dict[str, str]:

@@ -28,8 +28,8 @@ class _Arrays:
     """Frozen arrays that are compared as a whole."""
 
     def __post_init__(self) -> None:
-        for one in fields(self):  # type: ignore[arg-type]
-            array = getattr(self, one.name)
+        for item in fields(self):  # type: ignore[arg-type]
+            array = getattr(self, item.name)
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
 
@@ -37,16 +37,16 @@ class _Arrays:
         """Two are equal if they say the same of the same columns."""
         if type(other) is not type(self):
             return NotImplemented
-        names = [one.name for one in fields(self)]  # type: ignore[arg-type]
+        names = [item.name for item in fields(self)]  # type: ignore[arg-type]
         return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(one, other)
-    return bool(one == other)
+def _same(item: Any, other: Any) -> bool:
+    if isinstance(item, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(item, other)
+    return bool(item == other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +186,7 @@ class KeyedCounts(_Arrays):
             hashes[0],
             None if persons is None else hashes[1],
             rows,
-            {name: one.merge(other.values[name]) for name, one in self.values.items()},
+            {name: value.merge(other.values[name]) for name, value in self.values.items()},
             self.n_rows + other.n_rows,
             self.n_dropped + other.n_dropped,
         )
@@ -251,8 +251,8 @@ def added_up(columns: Sequence[Hashes], rows: Integers) -> tuple[list[Hashes], I
     return [hashes[order[first]] for hashes in columns], np.add.reduceat(rows[order], first)
 
 
-def _both(one: Hashes | None, other: Hashes | None) -> Hashes | None:
-    return None if one is None or other is None else np.concatenate((one, other))
+def _both(hashes: Hashes | None, other: Hashes | None) -> Hashes | None:
+    return None if hashes is None or other is None else np.concatenate((hashes, other))
 
 
 def _listed(names: Sequence[Name | None]) -> str:

@@ -155,9 +155,9 @@ class SketchCounts:
         """Two are equal if they say the same of the same columns."""
         if not isinstance(other, SketchCounts):
             return NotImplemented
-        one, two = ({**vars(x), "hashes": 0, "rows": 0} for x in (self, other))
+        first, second = ({**vars(x), "hashes": 0, "rows": 0} for x in (self, other))
         same: Any = np.array_equal
-        return one == two and same(self.hashes, other.hashes) and same(self.rows, other.rows)
+        return first == second and same(self.hashes, other.hashes) and same(self.rows, other.rows)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -181,11 +181,11 @@ def widths(values: NDArray[Any], *, whole: bool, most: int) -> list[float]:
     spread = float(values[-1]) - float(values[0])
     if not spread > 0 or not math.isfinite(spread):
         return []
-    width, found = nice_step(spread), []
+    width, result = nice_step(spread), []
     while spread / width <= most and (not whole or width >= 2):
-        found.append(width)
+        result.append(width)
         width = nice_step(width * 0.6)
-    return found[::-1]
+    return result[::-1]
 
 
 def optimal_bins(

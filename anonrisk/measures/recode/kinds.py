@@ -121,11 +121,11 @@ class TopBottom(Recoding):
         if self.bottom is None and self.top is None:
             raise ArgumentError("top and bottom coding needs top=, bottom= or both")
         for end in ("bottom", "top"):
-            given = getattr(self, end)
-            if given is not None:
-                number = finite(given, end)
+            value = getattr(self, end)
+            if value is not None:
+                number = finite(value, end)
                 # As plain numbers they can be stored.
-                object.__setattr__(self, end, int(given) if isinstance(given, Integral) else number)
+                object.__setattr__(self, end, int(value) if isinstance(value, Integral) else number)
         if self.bottom is not None and self.top is not None and self.bottom >= self.top:
             raise ArgumentError("bottom must be below top")
 
@@ -255,17 +255,17 @@ def from_dict(stored: Mapping[str, Any], hierarchy: Hierarchy | None = None) -> 
     >>> from_dict(Bins((30, 40)).to_dict()) == Bins((30, 40))
     True
     """
-    given = dict(stored)
+    fields = dict(stored)
     try:
-        name = given.pop("recoding")
+        name = fields.pop("recoding")
         if name == "level":
-            if hierarchy is not None and fingerprint_of(hierarchy) != given["hierarchy"]:
+            if hierarchy is not None and fingerprint_of(hierarchy) != fields["hierarchy"]:
                 raise PlanError("the hierarchy is not the one that the plan was made with")
-            return Level(int(given["level"]), str(given["hierarchy"]), hierarchy)
+            return Level(int(fields["level"]), str(fields["hierarchy"]), hierarchy)
         for key in ("edges", "known", "kept"):
-            if key in given:
-                given[key] = tuple(given[key])
-        made: Recoding = _SIMPLE[name](**given)
+            if key in fields:
+                fields[key] = tuple(fields[key])
+        made: Recoding = _SIMPLE[name](**fields)
     except (KeyError, TypeError):
         raise PlanError("this is not a stored recoding") from None
     return made

@@ -128,8 +128,8 @@ def rest(label: str) -> int | None:
     >>> rest("other"), rest("other than top 8"), rest("nurse")
     (0, 8, None)
     """
-    found = _REST.fullmatch(label)
-    return None if found is None else int(found["top"] or 0)
+    result = _REST.fullmatch(label)
+    return None if result is None else int(result["top"] or 0)
 
 
 def shortened(names: Sequence[str]) -> str:
@@ -155,15 +155,15 @@ def extent(  # noqa: PLR0911
         except ValueError:
             # It looks like a date and is none: "2020-13".
             return None
-    if found := _BETWEEN.match(label):
-        return float(found[1]), float(found[2])
-    if found := _HALF_OPEN.match(label):
-        return float(found[1]), math.nextafter(float(found[2]), -math.inf)
-    if found := _BELOW.match(label):
-        below = float(found[1])
+    if result := _BETWEEN.match(label):
+        return float(result[1]), float(result[2])
+    if result := _HALF_OPEN.match(label):
+        return float(result[1]), math.nextafter(float(result[2]), -math.inf)
+    if result := _BELOW.match(label):
+        below = float(result[1])
         return -math.inf, below - 1 if whole else math.nextafter(below, -math.inf)
-    if found := _FROM.match(label):
-        return float(found[1]), math.inf
+    if result := _FROM.match(label):
+        return float(result[1]), math.inf
     if re.fullmatch(_NUMBER, label):
         return float(label), float(label)
     return None
@@ -172,20 +172,20 @@ def extent(  # noqa: PLR0911
 def _period_extent(  # noqa: PLR0911
     label: str,
 ) -> tuple[float, float] | None:
-    if found := _EARLIER.match(label):
-        return -math.inf, float(_ends(found[1])[0] - 1)
-    if found := _LATER.match(label):
-        return float(_ends(found[1])[0]), math.inf
-    if found := _DAYS.match(label):
-        return float(_ends(found[1])[0]), float(_ends(found[2] or found[1])[1])
-    if found := _WEEK.match(label):
-        monday = dt.date.fromisocalendar(int(found[1]), int(found[2]), 1).toordinal() - EPOCH
+    if result := _EARLIER.match(label):
+        return -math.inf, float(_ends(result[1])[0] - 1)
+    if result := _LATER.match(label):
+        return float(_ends(result[1])[0]), math.inf
+    if result := _DAYS.match(label):
+        return float(_ends(result[1])[0]), float(_ends(result[2] or result[1])[1])
+    if result := _WEEK.match(label):
+        monday = dt.date.fromisocalendar(int(result[1]), int(result[2]), 1).toordinal() - EPOCH
         return float(monday), float(monday + 6)
-    found = _PERIOD.match(label)
-    if found is None:
+    result = _PERIOD.match(label)
+    if result is None:
         return None
-    year, letter, number = int(found[1]), found[2], int(found[3] or 0)
-    if found[4]:
+    year, letter, number = int(result[1]), result[2], int(result[3] or 0)
+    if result[4]:
         # The calendar has no year 0.
         return float(_day(max(year, 1), 1)), float(_last(year + 9, 12))
     if not number:

@@ -69,8 +69,8 @@ def _level(fine: Level, coarse: Level) -> bool:
 
 
 def _ends(fine: TopBottom, coarse: TopBottom) -> bool:
-    def end(given: float | None, if_none: float) -> float:
-        return if_none if given is None else given
+    def end(value: float | None, if_none: float) -> float:
+        return if_none if value is None else value
 
     return end(coarse.top, math.inf) <= end(fine.top, math.inf) and end(
         coarse.bottom, -math.inf

@@ -82,12 +82,12 @@ def optimal_groups(values: Floats, counts: NDArray[Any], k: int, cost: str) -> l
             place = costs.argmin()
             best[i], came[i] = costs[place], starts[group][place]
         first = last
-    found = []
+    results = []
     i = n
     while i:
         i = int(came[i])
-        found.append(i)
-    return found[::-1]
+        results.append(i)
+    return results[::-1]
 
 
 def _price(

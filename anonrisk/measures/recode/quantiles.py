@@ -57,9 +57,9 @@ def ranks(values: ArrayLike) -> Integers:
     [1, 5, 3, 4, 2]
     """
     order = np.argsort(_numbers(values, "values"), kind="stable")
-    found = np.empty(len(order), dtype=np.int64)
-    found[order] = np.arange(1, len(order) + 1)
-    return found
+    result = np.empty(len(order), dtype=np.int64)
+    result[order] = np.arange(1, len(order) + 1)
+    return result
 
 
 def rank_difference(values: ArrayLike, mapped: ArrayLike) -> int:
@@ -145,11 +145,11 @@ def quantile_map(values: ArrayLike, k: int) -> Floats:
     >>> quantile_map([1, 2, 2, 2, 9, 9], k=2).tolist()
     [2.0, 2.0, 2.0, 2.0, 9.0, 9.0]
     """
-    given = _numbers(values, "values")
-    n, k = len(given), whole_number(k, "k", at_least=1)
+    numbers = _numbers(values, "values")
+    n, k = len(numbers), whole_number(k, "k", at_least=1)
     if n < k:
         raise ArgumentError(f"k={k} is larger than the number of values, {n:,}")
-    different, place, counts = np.unique(given, return_inverse=True, return_counts=True)
+    different, place, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     cumulated = np.cumsum(counts)
     if len(different) == n:
         # The first n mod q groups have one more, so that no two sizes differ by more than one.
@@ -254,11 +254,11 @@ def sampled_quantiles(
     >>> [bool(abs(cut / 100_000 - share) < 0.01) for cut, share in zip(cuts, (0.25, 0.5, 0.75))]
     [True, True, True]
     """
-    given = _numbers(values, "values")
+    numbers = _numbers(values, "values")
     groups = whole_number(n_groups, "n_groups", at_least=1)
-    size = min(sample_size(error, risk), len(given))
+    size = min(sample_size(error, risk), len(numbers))
     chance = np.random.default_rng(whole_number(seed, "seed", at_least=0))
-    drawn = chance.choice(given, size, replace=False)
+    drawn = chance.choice(numbers, size, replace=False)
     wanted = np.ceil(size * np.arange(1, groups) / groups).astype(np.int64) - 1
     return np.sort(drawn)[np.maximum(wanted, 0)]
 
@@ -309,9 +309,9 @@ def normalised_error(values: ArrayLike, mapped: ArrayLike) -> float:
     return moved / most
 
 
-def _numbers(given: ArrayLike, what: str) -> Floats:
+def _numbers(value: ArrayLike, what: str) -> Floats:
     try:
-        numbers = np.asarray(given, dtype=np.float64)
+        numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         # Their messages quote what was given.
         raise ArgumentError(f"{what} must be a list of numbers") from None

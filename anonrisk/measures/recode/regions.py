@@ -61,8 +61,8 @@ class ByRegion(Recoding):
         written = [self.label(*divmod(key, self.n_places)) for key in keys.tolist()]
         names = sorted({name for name in written if name is not None})
         place = {name: i for i, name in enumerate(names)}
-        of = np.array([-1 if name is None else place[name] for name in written], dtype=np.int64)
-        return of[number], names
+        source = np.array([-1 if name is None else place[name] for name in written], dtype=np.int64)
+        return source[number], names
 
     def in_words(self, boxes: Integers) -> str:
         """Return what becomes of the column, and in how many of the ranges of places it is told."""
@@ -111,12 +111,12 @@ class NumberRanges(ByRegion):
         dates = isinstance(self, DateRanges)
         read = [text.extent(name, dates=dates, whole=self.whole) for name in labels]
         # A star has no ends: it may be of some numbers and missing values.
-        told = {i: (ends, labels[i]) for i, ends in enumerate(read) if ends is not None}
-        if not told:
+        fields = {i: (ends, labels[i]) for i, ends in enumerate(read) if ends is not None}
+        if not fields:
             alone = int((numbers < 0).sum())
             return f"all {text.MARKER!r}" + (f", missing ones {_told_in(alone)}" if alone else "")
-        n_told = int(np.isin(numbers, [-1, *told]).sum())
-        ranges = [*told.values()]
+        n_told = int(np.isin(numbers, [-1, *fields]).sum())
+        ranges = [*fields.values()]
         closed = [(high - low, name) for (low, high), name in ranges if math.isfinite(high - low)]
         names = [name for _, name in sorted(closed or [(low, name) for (low, _), name in ranges])]
         both = names[0] if names[0] == names[-1] else f"finest {names[0]}, coarsest {names[-1]}"
@@ -178,24 +178,24 @@ class Parts(ByRegion):
         """Return the labels of a step their places."""
         return {
             label: place
-            for place, (of, label, _) in enumerate(self.parts)
-            if of == level and label is not None
+            for place, (source, label, _) in enumerate(self.parts)
+            if source == level and label is not None
         }
 
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Return the smallest part that each value is in, or -1."""
-        found = np.full(len(domain), -1)
+        result = np.full(len(domain), -1)
         for level, recoding in enumerate(self.levels):
-            ahead = (found < 0) & recoding.knows(domain)
+            ahead = (result < 0) & recoding.knows(domain)
             if not ahead.any():
                 continue
             rest = domain.only(ahead)
             groups, labels = recoding.groups(rest)
             places = self.places(level)
             names = rest.texts() if labels is None else labels
-            of = np.array([places.get(name, -1) for name in names], dtype=np.int64)
-            found[ahead] = of[groups]
-        return found, None
+            source = np.array([places.get(name, -1) for name in names], dtype=np.int64)
+            result[ahead] = source[groups]
+        return result, None
 
     def label(self, first: int, last: int) -> str | None:  # noqa: ARG002
         """Return the label of the part that begins there."""
@@ -284,13 +284,13 @@ class Regions:
     def find(self, places: Sequence[Integers]) -> Integers:
         """Find the region of each record by its place in each column; -1 where there is none."""
         at = np.stack(places)
-        found = np.zeros(at.shape[1], dtype=np.int64) if len(self.cuts) else ~np.zeros_like(at[0])
-        ahead = np.flatnonzero(found >= 0)
+        result = np.zeros(at.shape[1], dtype=np.int64) if len(self.cuts) else ~np.zeros_like(at[0])
+        ahead = np.flatnonzero(result >= 0)
         while len(ahead):
-            column, place, below, above = self.cuts[found[ahead]].T
-            found[ahead] = np.where(at[column, ahead] < place, below, above)
-            ahead = ahead[found[ahead] >= 0]
-        regions = ~found
+            column, place, below, above = self.cuts[result[ahead]].T
+            result[ahead] = np.where(at[column, ahead] < place, below, above)
+            ahead = ahead[result[ahead] >= 0]
+        regions = ~result
         return np.where(self._inside(at, regions), regions, -1)
 
     def _inside(self, at: Integers, regions: Integers) -> Booleans:

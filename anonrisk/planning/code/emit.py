@@ -266,14 +266,15 @@ class SqlWriter:
         return self.between(column, edges, labels, "NULL", self.or_nan(column))
 
     def between(
-        self, column: str, edges: list[str], found: list[str], missing: str, or_nan: str = ""
+        self, column: str, edges: list[str], result: list[str], missing: str, or_nan: str = ""
     ) -> str:
         """Write what is found below the first edge, below the second, and beyond the last."""
         cases = [f"WHEN {column} IS NULL{or_nan} THEN {missing}"]
         cases += [
-            f"WHEN {column} < {edge} THEN {told}" for edge, told in zip(edges, found, strict=False)
+            f"WHEN {column} < {edge} THEN {summary}"
+            for edge, summary in zip(edges, result, strict=False)
         ]
-        return f"CASE {' '.join(cases)} ELSE {found[-1]} END"
+        return f"CASE {' '.join(cases)} ELSE {result[-1]} END"
 
     def or_nan(self, column: str) -> str:
         """NaN is a number to some, and larger than any other."""

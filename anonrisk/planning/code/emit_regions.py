@@ -94,10 +94,10 @@ def _by_joins(regions: Regions, write: SqlWriter, table: str) -> tuple[str, dict
     Nested cases would need no joins, but SQLite's parser takes fewer than 19 inside each other.
     """
     places = _places(regions, write)
-    new, labels, told = {}, [], []
-    for i, (name, (of, texts)) in enumerate(regions.labels().items()):
+    new, labels, summary = {}, [], []
+    for i, (name, (source, texts)) in enumerate(regions.labels().items()):
         labels.append(f"anonrisk_label_{i}")
-        told.append([write.text(texts[n]) if n >= 0 else "NULL" for n in of.tolist()])
+        summary.append([write.text(texts[n]) if n >= 0 else "NULL" for n in source.tolist()])
         new[str(name)] = _starred(write, write.as_text(labels[-1]))
     numbers = [range(len(regions)), *regions.boxes.reshape(len(regions), -1).T.tolist()]
     ends = [f"anonrisk_{end}_{i}" for i in range(len(places)) for end in ("first", "last")]
@@ -116,7 +116,7 @@ def _by_joins(regions: Regions, write: SqlWriter, table: str) -> tuple[str, dict
 ), anonrisk_regions (
   {", ".join(["anonrisk_number", *ends, *labels])}
 ) AS (
-{_values([*numbers, *told])}
+{_values([*numbers, *summary])}
 ), anonrisk_way ({names}, anonrisk_at) AS (
 SELECT DISTINCT {names}, 0
 FROM anonrisk_placed
@@ -164,11 +164,11 @@ def _by_arrays(regions: Regions, write: SqlWriter) -> tuple[list[dict[str, str]]
     )
     region = f"CASE WHEN {inside} THEN {number} ELSE -1 END"
     new = {}
-    for name, (of, texts) in regions.labels().items():
+    for name, (label, texts) in regions.labels().items():
         # The label after the last is a missing one.
-        of_region = f"{_numbers(np.where(of < 0, len(texts), of).tolist())}[{_REGION}]"
-        told = ", ".join([*map(write.text, texts), write.as_text("NULL")])
-        new[str(name)] = _starred(write, f"array({told})[{of_region}]")
+        of_region = f"{_numbers(np.where(label < 0, len(texts), label).tolist())}[{_REGION}]"
+        text = ", ".join([*map(write.text, texts), write.as_text("NULL")])
+        new[str(name)] = _starred(write, f"array({text})[{of_region}]")
     return [places, {"anonrisk_at": way}, {_REGION: region}], new
 
 
@@ -206,14 +206,18 @@ def _part(write: SqlWriter, column: str, places: Mapping[str, int], step: Recodi
         return ""
     if isinstance(step, Star):
         return str(*places.values())
-    told, cell = dict(places), write.as_text(column)
+    fields, cell = dict(places), write.as_text(column)
     if isinstance(step, Level):
-        told = {leaf: places[of] for leaf, of in step.mapping().items() if of in places}
+        fields = {
+            leaf: places[source] for leaf, source in step.mapping().items() if source in places
+        }
     elif not isinstance(step, Keep):
         cell = write.cell(column, step)
         cell = write.as_text(cell) if isinstance(step, TopBottom) else cell
     values: dict[int, list[str]] = {}
-    for value, place in told.items():
+    for value, place in fields.items():
         values.setdefault(place, []).append(write.text(value))
-    cases = (f"WHEN {cell} IN ({', '.join(of)}) THEN {place}" for place, of in values.items())
+    cases = (
+        f"WHEN {cell} IN ({', '.join(source)}) THEN {place}" for place, source in values.items()
+    )
     return f"CASE {' '.join(cases)} END"

@@ -69,7 +69,7 @@ def levels_of(
         column = name, tally.domains[name], margin
         choices = different([Choice.of(recoding, *column, loss) for recoding in recodings])
         kept: list[Choice] = []
-        for choice in sorted(choices, key=lambda one: (-one.n_groups, one.mean_loss(margin))):
+        for choice in sorted(choices, key=lambda item: (-item.n_groups, item.mean_loss(margin))):
             if kept and kept[-1].n_groups == choice.n_groups:
                 why = "another level has as many values and keeps more detail"
                 left_out.append(LeftOutLevel(name, choice.recoding, why))
@@ -81,7 +81,7 @@ def levels_of(
             why = f"a column has at most {MAX_LEVELS} levels"
             left_out.append(LeftOutLevel(name, kept.pop(_closest(kept)[1]).recoding, why))
     while (number := math.prod(map(len, levels.values()))) > MAX_COMBINATIONS:
-        name = max(levels, key=lambda one: len(levels[one]))
+        name = max(levels, key=lambda item: len(levels[item]))
         if len(levels[name]) < 3:
             raise ArgumentError(
                 f"{len(levels):,} columns make {number:,} combinations with two levels each, and "
@@ -155,7 +155,7 @@ def combinations(
     columns = tuple(levels)
     number = math.prod(map(len, levels.values()))
     starts = [k * times for times in _BANDS]
-    found = np.zeros((4 + len(starts), number), dtype=np.int64)
+    result = np.zeros((4 + len(starts), number), dtype=np.int64)
     ldiv = {name: np.zeros(number, dtype=np.int64) for name in sensitive}
     tcloseness = {name: np.full(number, np.nan) for name in sensitive}
     for other in sensitive or (None,):
@@ -164,14 +164,14 @@ def combinations(
             tell("combinations", node, number)
             # Without other codes a row is a class.
             sizes = np.rint(np.bincount(ids, counts)).astype(np.int64) if codes else counts
-            found[:, node] = _measured(sizes, starts)
+            result[:, node] = _measured(sizes, starts)
             if other is not None:
                 scores = _scores(ids, codes[0], counts, sizes, sensitive[other], kept)
                 if scores is not None:
                     ldiv[other][node], tcloseness[other][node] = scores
     ends = [start - 1 for start in starts[1:]]
-    bands = dict(zip(zip(starts, (*ends, None), strict=True), found[4:], strict=True))
-    alone, below, classes, smallest = found[:4]
+    bands = dict(zip(zip(starts, (*ends, None), strict=True), result[4:], strict=True))
+    alone, below, classes, smallest = result[:4]
     return Combinations(alone, below, bands, classes, smallest, ldiv, tcloseness)
 
 

@@ -70,11 +70,11 @@ def search(lattice: Lattice, allowed: int, rival: float = math.inf) -> BestNode:
         best, optimal = _search(lattice, allowed, rival)
     measured = list(lattice.measured.values())
     if interruption.stopped:
-        best = min((one for one in measured if _will_do(one, allowed)), key=_rank, default=None)
+        best = min((item for item in measured if _will_do(item, allowed)), key=_rank, default=None)
     # Without a plan that will do there is nothing to give.
     done = len(measured) if best is not None else 0
     interruption.keep(done, math.prod(lattice.shape), "combinations measured; not proven best")
-    least = min((one.n_below for one in measured if one.holds), default=lattice.n)
+    least = min((item.n_below for item in measured if item.holds), default=lattice.n)
     return BestNode(best, optimal and not interruption.stopped, least, interruption.stopped)
 
 
@@ -130,9 +130,9 @@ def _descend(lattice: Lattice, start: MeasuredNode, allowed: int, at_once: int =
             # The loss of a node is never below its loss without suppression.
             if stop or _without_suppression(lattice, node) >= best.loss:
                 continue
-            found = lattice.measure(node)
-            if _will_do(found, allowed) and _rank(found) < _rank(best):
-                best = found
+            measured = lattice.measure(node)
+            if _will_do(measured, allowed) and _rank(measured) < _rank(best):
+                best = measured
     return best
 
 
@@ -197,10 +197,10 @@ def _bounded(
         # The node that most others refine teaches most; or one that has many on either side,
         # where it tells of both.
         place = int(np.argmax(np.where(open_, teaches, -1.0)))
-        found = lattice.measure(tuple(int(i) for i in np.unravel_index(place, shape)))
-        learn(found)
-        if _will_do(found, allowed) and (best is None or _rank(found) < _rank(best)):
-            best = found
+        result = lattice.measure(tuple(int(i) for i in np.unravel_index(place, shape)))
+        learn(result)
+        if _will_do(result, allowed) and (best is None or _rank(result) < _rank(best)):
+            best = result
     return best, False
 
 
@@ -216,14 +216,14 @@ def best_of(request: PlanRequest, made: Plan, tally: Tally, **settings: Any) -> 
     strict = request.strict()
     if strict.rules == request.rules:
         return full_domain(made, tally, request, **settings)
-    found: list[Plan] = []
+    results: list[Plan] = []
     for wanted in (request, strict):
         try:
-            found.append(full_domain(with_rules(made, wanted), tally, wanted, **settings))
+            results.append(full_domain(with_rules(made, wanted), tally, wanted, **settings))
         except PlanError:
-            if wanted is strict and not found:
+            if wanted is strict and not results:
                 raise
-    return min(found, key=lambda plan: plan.after.loss if plan.after is not None else 1.0)
+    return min(results, key=lambda plan: plan.after.loss if plan.after is not None else 1.0)
 
 
 def full_domain(
@@ -236,7 +236,7 @@ def full_domain(
     n: int,
     beta: float,
     weights: list[float] | None,
-    given: Mapping[Name, Any],
+    by_column: Mapping[Name, Any],
     bins: str,
     budget: float | None,
     max_loss: float | None,
@@ -253,7 +253,7 @@ def full_domain(
     held = tally if request.unit is None else PersonTally(**vars(tally), unit=request.unit)
     about = value_budget(held, qid, k=request.k, n=n, beta=beta, weights=weights, given=budget)
     shares = dict(zip(qid, about.per_column, strict=True))
-    offered = offers(held, shares, given, k=k, bins=bins)
+    offered = offers(held, shares, by_column, k=k, bins=bins)
     allowed = made.may_leave_out(tally.n_records)
     required = Requirements(
         tally,
@@ -270,8 +270,8 @@ def full_domain(
         tally, offered, request.k, weights, loss, required=None if plain else required
     )
     tell("looking for a first plan")
-    found = search(lattice, allowed, rival)
-    best = _met(lattice, found, request, made, max_loss)
+    result = search(lattice, allowed, rival)
+    best = _met(lattice, result, request, made, max_loss)
     chosen = {
         name: lattice.choices[c][i].recoding
         for c, (name, i) in enumerate(zip(qid, best.node, strict=True))
@@ -295,8 +295,8 @@ def full_domain(
         after=outcome(required, coded, rows, after) if rows.any() else after,
         budget=about,
         steps=_steps(lattice, best, required),
-        optimal=found.optimal,
-        partial=found.stopped,
+        optimal=result.optimal,
+        partial=result.stopped,
         budgets=budgets(asked, required, coded, rows),
     )
 
@@ -308,18 +308,18 @@ def _steps(lattice: Lattice, best: MeasuredNode, required: Requirements) -> tupl
     for c, (name, i) in enumerate(zip(lattice.columns, best.node, strict=True)):
         choice, codes = lattice.choices[c][i], tally.codes[name]
         column = name, tally.domains[name], lattice.margins[c]
-        now, then = (GroupedColumn.of(r, *column) for r in (Keep(), choice.recoding))
+        current, then = (GroupedColumn.of(r, *column) for r in (Keep(), choice.recoding))
         present = np.count_nonzero(lattice.margins[c])
         columns.append(
             RecodedColumn(
                 name,
                 tally.domains[name].kind,
                 codes,
-                now.n_groups,
+                current.n_groups,
                 codes if choice.n_groups == present else choice.groups[codes],
                 then.n_groups,
                 then.mean(loss.of_groups(then)),
-                now.mean(loss.of_groups(now)),
+                current.mean(loss.of_groups(current)),
             )
         )
     return steps_of(columns, tally, required)
@@ -347,14 +347,14 @@ def value_budget(
 
 def _met(
     lattice: Lattice,
-    found: BestNode,
+    best_node: BestNode,
     request: PlanRequest,
     made: Plan,
     max_loss: float | None,
 ) -> MeasuredNode:
     """Return the best node, or say which constraint stops all of them."""
     n, goals = lattice.n, request.told()
-    if found.best is None:
+    if best_node.best is None:
         unfinished = [
             repr(name)
             for name, choices in zip(lattice.columns, lattice.choices, strict=True)
@@ -364,21 +364,23 @@ def _met(
             f"max_suppression={percent(made.max_suppression)} stops it, the least that would do is "
         )
         # With stars everywhere, and everybody left out, it is the whole table that breaks a goal.
-        if found.least_below > made.may_leave_out(n) and (unfinished or found.least_below < n):
-            why = f"{stops}{percent(found.least_below / n)}. Raise it, lower k, or"
+        if best_node.least_below > made.may_leave_out(n) and (
+            unfinished or best_node.least_below < n
+        ):
+            why = f"{stops}{percent(best_node.least_below / n)}. Raise it, lower k, or"
         else:
             why = "no record would be left, or those left would break another. Lower one, or"
         raise PlanError(
             f"no combination of the offered recodings reaches {goals}: {why} offer coarser "
             "recodings" + (f" for {', '.join(unfinished)}" if unfinished else "")
         )
-    if max_loss is not None and lattice.plain_loss(found.best.node) > max_loss * (1 + 1e-9):
-        if found.stopped:
+    if max_loss is not None and lattice.plain_loss(best_node.best.node) > max_loss * (1 + 1e-9):
+        if best_node.stopped:
             # Another one may do: nobody knows.
             raise KeyboardInterrupt
         raise PlanError(
             f"max_loss={max_loss:g} stops every plan with {goals}: the best one found loses "
-            f"{lattice.plain_loss(found.best.node):.3f}. Raise it, lower k, or allow more "
+            f"{lattice.plain_loss(best_node.best.node):.3f}. Raise it, lower k, or allow more "
             f"suppression than {made.may_leave_out(n):,} records"
         )
-    return found.best
+    return best_node.best

@@ -164,7 +164,7 @@ class Lattice:
         of_row = self._of_rows(rolled, kept.rows)
         lost = float(of_row[kept.rows] @ rolled.counts[kept.rows])
         n_below = self.n - int(kept.records.sum())
-        found = MeasuredNode(
+        measured_node = MeasuredNode(
             node,
             kept.n_classes,
             kept.n_classes - len(kept.sizes),
@@ -176,8 +176,8 @@ class Lattice:
             int((kept.records**2).sum()) + n_below * self.n,
             kept.holds,
         )
-        self.measured[node] = found
-        return found
+        self.measured[node] = measured_node
+        return measured_node
 
     def _of_rows(self, rolled: _Rolled, kept: Booleans) -> Floats:
         """Return what a record of each combination loses."""
@@ -192,7 +192,7 @@ class Lattice:
     def _classes(self, rolled: _Rolled, kept: Booleans) -> tuple[Integers, GroupedClasses]:
         """Number the classes of combinations, and put those of a class together."""
         chosen = [offered[i] for offered, i in zip(self.choices, rolled.node, strict=True)]
-        groups = {c: one.groups for c, one in zip(self.columns, chosen, strict=True)}
+        groups = {c: item.groups for c, item in zip(self.columns, chosen, strict=True)}
         sizes, codes = rolled.sizes[: len(chosen)], rolled.codes[: len(chosen)]
         if not self.beside:
             own = np.arange(len(rolled.counts))
@@ -321,7 +321,7 @@ def _map(fine: Choice, coarse: Choice) -> Integers | None:
 def _maps(choices: list[Choice], finer: Booleans) -> dict[tuple[int, int], Integers]:
     maps = {}
     for a, b in np.argwhere(finer).tolist():
-        found = _map(choices[a], choices[b])
-        if found is not None:
-            maps[a, b] = found
+        result = _map(choices[a], choices[b])
+        if result is not None:
+            maps[a, b] = result
     return maps

@@ -103,7 +103,7 @@ def _merged(
 
 def _prefixes(domain: Domain, counts: Integers, k: int) -> list[Prefix]:
     """Cut codes, known by their shape, where that keeps more than to merge the rare ones."""
-    found = []
+    results = []
     texts = domain.texts()
     width, lengths = _lengths(texts, counts)
     n_before = len(texts)
@@ -113,9 +113,9 @@ def _prefixes(domain: Domain, counts: Integers, k: int) -> list[Prefix]:
         groups = _together(sums, k)
         helps = _bits(groups) > _bits(_merged_to(counts, k, len(groups)))
         if helps and 1 < len(sums) < n_before:
-            found.append(prefix)
+            results.append(prefix)
             n_before = len(sums)
-    return found
+    return results
 
 
 def _lengths(texts: list[str], counts: Integers) -> tuple[int, list[int]]:
@@ -124,7 +124,7 @@ def _lengths(texts: list[str], counts: Integers) -> tuple[int, list[int]]:
     looked_at, records = texts[::every], counts[::every]
 
     def share(alike: Iterable[Any]) -> float:
-        alike_records = records[[bool(one) for one in alike]]
+        alike_records = records[[bool(item) for item in alike]]
         return int(alike_records.sum()) / int(records.sum())
 
     if not records.sum():
@@ -212,7 +212,7 @@ def offer(
 
 
 def offers(
-    tally: Tally, shares: Mapping[Name, int], given: Mapping[Any, Any], *, k: int, bins: str
+    tally: Tally, shares: Mapping[Name, int], mapping: Mapping[Any, Any], *, k: int, bins: str
 ) -> dict[Name, list[Recoding]]:
     """List the recodings of every column that the budget has a share for."""
     return {
@@ -221,7 +221,7 @@ def offers(
             tally.margin(name),
             k=k,
             share=share,
-            given=given.get(name),
+            given=mapping.get(name),
             column=name,
             bins=bins,
         )
@@ -229,16 +229,16 @@ def offers(
     }
 
 
-def _given(domain: Domain, given: Any, column: Name) -> list[Recoding]:
-    if isinstance(given, (list, tuple)) and given and isinstance(given[0], Recoding):
-        wrong = [r for r in given if not isinstance(r, Recoding)]
-        unfit = [r for r in given if r.takes is not None and domain.kind not in r.takes]
+def _given(domain: Domain, value: Any, column: Name) -> list[Recoding]:
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], Recoding):
+        wrong = [r for r in value if not isinstance(r, Recoding)]
+        unfit = [r for r in value if r.takes is not None and domain.kind not in r.takes]
         if wrong or unfit:
             raise ArgumentError(
                 f"an offered recoding does not fit column {column!r}, which holds {domain.kind}"
             )
-        return list(given)
-    hierarchy = Hierarchy.of(given)
+        return list(value)
+    hierarchy = Hierarchy.of(value)
     if domain.kind not in (Level.takes or ()):
         raise HierarchyError(
             f"column {column!r} holds {domain.kind}; a hierarchy is over text, whole numbers, "
@@ -263,29 +263,29 @@ def _bins(domain: Domain, counts: Integers, k: int, share: int, how: str) -> lis
     values, counts = without_tails(every, of_every, k)
     if len(values) < 2:
         return []
-    found: list[Bins] = []
+    results: list[Bins] = []
     if how in ("auto", "width"):
         made = (
             width_bins(values, counts, width, k, whole=whole)
             for width in widths(values, whole=whole, most=_MOST_BINS)
         )
-        found += [bins for bins in made if bins is not None]
+        results += [bins for bins in made if bins is not None]
     few = {n for n in (*_QUANTILES, share) if 2 <= n <= _MOST_BINS and n < len(values)}
     sizes = sorted(few, reverse=True)
     if how in ("auto", "quantile"):
-        found += [quantile_bins(values, counts, n, whole=whole) for n in sizes]
+        results += [quantile_bins(values, counts, n, whole=whole) for n in sizes]
     if how == "sampled":
-        found += [sampled_bins(values, counts, n, whole=whole) for n in sizes]
+        results += [sampled_bins(values, counts, n, whole=whole) for n in sizes]
     if how in ("rank", "median", "centre"):
-        found += [optimal_bins(values, counts, n, whole=whole, cost=how) for n in sizes]
+        results += [optimal_bins(values, counts, n, whole=whole, cost=how) for n in sizes]
     if how == "auto" and 2 <= share <= _MOST_BINS:
         wanted = optimal_bins(values, counts, share, whole=whole).edges
-        found.append(bins_at(wanted, values[0], values[-1], whole=whole))
+        results.append(bins_at(wanted, values[0], values[-1], whole=whole))
     if domain.collapsed:
         # The last value stands for the last bin and is not its lower edge.
         inner = with_records(every[1:-1] if len(every) > 2 else every[1:], every, of_every, k)
-        return [_snapped(bins, np.array(inner)) for bins in found] if inner else []
-    return [moved for bins in found if (moved := apart(bins, every)) is not None]
+        return [_snapped(bins, np.array(inner)) for bins in results] if inner else []
+    return [moved for bins in results if (moved := apart(bins, every)) is not None]
 
 
 def _snapped(bins: Bins, inner: Floats) -> Bins:

@@ -47,9 +47,9 @@ class DiscernibilityLoss(ClassLoss):
 class SquaredSizes:
     """Pairs of records that nobody can tell apart: n² of a part, so that every cut gains."""
 
-    def lost(self, of: Integers, counts: Integers, rows: Integers) -> Floats:  # noqa: ARG002
+    def lost(self, parts: Integers, counts: Integers, rows: Integers) -> Floats:  # noqa: ARG002
         """Square the sizes of parts."""
-        return np.asarray(np.bincount(of, counts) ** 2, dtype=np.float64)
+        return np.asarray(np.bincount(parts, counts) ** 2, dtype=np.float64)
 
     def sides(
         self,

@@ -41,9 +41,9 @@ class FunctionLoss(ClassLoss):
         """Ask about published classes; with none of them there is nothing to ask."""
         if not len(sizes):
             return 1.0
-        told = self.function(sizes, {name: x[x > 0] for name, x in levels.items()})
+        summary = self.function(sizes, {name: x[x > 0] for name, x in levels.items()})
         try:
-            lost = float(told)
+            lost = float(summary)
         except (TypeError, ValueError):
             lost = math.nan
         if not 0 <= lost <= 1:

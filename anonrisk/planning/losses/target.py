@@ -100,9 +100,9 @@ class MixedTargets:
     values: Integers
     n_values: int
 
-    def lost(self, of: Integers, counts: Integers, rows: Integers) -> Floats:
+    def lost(self, parts: Integers, counts: Integers, rows: Integers) -> Floats:
         """Count the values of each part."""
-        part, _, times = runs(of, self.values[rows], self.n_values, counts)
+        part, _, times = runs(parts, self.values[rows], self.n_values, counts)
         starts = runs_of(part)
         sizes = np.add.reduceat(times, starts)
         return np.asarray(sizes - np.add.reduceat(times**2, starts) / sizes)
@@ -112,20 +112,20 @@ class MixedTargets:
     ) -> tuple[Floats, Floats]:
         """Add up what each position changes of the squares of counts, which are exact."""
         held = part.positions[column]
-        order, number, of, _ = grouped(part.owners, held, int(held.max()) + 1)
+        order, number, source, _ = grouped(part.owners, held, int(held.max()) + 1)
         values = self.values[part.rows[order]]
         place, value, times = runs(number, values, self.n_values, part.counts[order])
-        up_to, after = _running(of[place] * self.n_values + value, times)
+        up_to, after = _running(source[place] * self.n_values + value, times)
         ends = np.append(runs_of(place)[1:], len(place)) - 1
-        begins = runs_of(of)
+        begins = runs_of(source)
 
         def along(change: Integers) -> Integers:
             sums = np.cumsum(change)
-            found = sums[ends]
-            return np.asarray(found - np.append(0, found)[begins][of])
+            result = sums[ends]
+            return np.asarray(result - np.append(0, result)[begins][source])
 
         low = along(times * (2 * up_to - times))
-        whole = low[np.append(begins[1:], len(of)) - 1][of]
+        whole = low[np.append(begins[1:], len(source)) - 1][source]
         high = whole - along(times * (2 * after + times))
         return below - low / below, above - high / np.maximum(above, 1)
 

@@ -62,10 +62,10 @@ class Ladder:
 
     def step(self, first: Integers, last: Integers) -> Integers:
         """Find the lowest step on which two positions are in one part."""
-        found = np.zeros(len(first), dtype=np.int64)
+        result = np.zeros(len(first), dtype=np.int64)
         for begins in self.begins[1:]:
-            found += begins[first] == begins[last]
-        return found
+            result += begins[first] == begins[last]
+        return result
 
     def losses(self, first: Integers, last: Integers) -> Floats:
         """Return what a cell loses if these positions, and all between, are put together."""
@@ -116,14 +116,14 @@ class Ruler:
 Axis: TypeAlias = Ladder | Ruler
 
 
-def axis_of(tally: Tally, name: Name, k: int, given: Any, loss: CellLoss) -> Axis:
+def axis_of(tally: Tally, name: Name, k: int, value: Any, loss: CellLoss) -> Axis:
     """Choose how a column may be cut: numbers and dates at edges, others by what is offered."""
     domain, margin = tally.domains[name], tally.margin(name)
-    if given is None and domain.is_scale:
+    if value is None and domain.is_scale:
         fine = fine_dates if domain.kind in DATES else fine_edges
         edges = fine(domain, margin[:-1], k) if len(domain) > 1 else []
         return ruler(domain, edges, margin, loss)
-    offered = offer(domain, margin, k=k, share=0, given=given, column=name, nested=True)
+    offered = offer(domain, margin, k=k, share=0, given=value, column=name, nested=True)
     return ladder(tally, name, offered, loss)
 
 
@@ -187,4 +187,4 @@ def ladder(tally: Tally, name: Name, offered: Sequence[Recoding], loss: CellLoss
 
 
 def _costs(steps: Sequence[Choice], members: Integers) -> Floats:
-    return np.stack([step.losses[of] for step, of in zip(steps, members, strict=True)])
+    return np.stack([step.losses[source] for step, source in zip(steps, members, strict=True)])

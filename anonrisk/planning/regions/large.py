@@ -163,26 +163,26 @@ def in_stages(
     tried = np.zeros((1, len(axes)), dtype=np.int64)
     asking = _Asking(axes, weights, n_values)
     for jobs in range(MAX_JOBS, 0, -1):
-        found = tree.partition()
-        ahead = np.flatnonzero(found.sizes >= 2 * k)
-        ahead = ahead[_finer(axes, asking.full, tried[ahead], found.boxes[ahead])]
-        stage = asking.next(found, ahead, tried[ahead], jobs)
+        text = tree.partition()
+        ahead = np.flatnonzero(text.sizes >= 2 * k)
+        ahead = ahead[_finer(axes, asking.full, tried[ahead], text.boxes[ahead])]
+        stage = asking.next(text, ahead, tried[ahead], jobs)
         if stage is None:
             break
-        counted = count(found if len(found.sizes) > 1 else None, stage.details, stage.regions)
+        counted = count(text if len(text.sizes) > 1 else None, stage.details, stage.regions)
         asking = asking.after(stage, counted)
         if counted is None:
             continue
         part = _part(counted, stage.regions)
-        if not np.array_equal(part.sizes, found.sizes[stage.regions]):
+        if not np.array_equal(part.sizes, text.sizes[stage.regions]):
             raise PlanError("the table changed while it was counted: store it, and plan again")
-        again = np.zeros(len(found.sizes), dtype=bool)
+        again = np.zeros(len(text.sizes), dtype=bool)
         again[stage.regions] = True
         at = [staged.at(detail) for staged, detail in zip(axes, stage.details, strict=True)]
         cut_further(tree, tree.reopened(again), part, at, rule(counted), small=stage.small)
         sizes = np.concatenate(tree.sizes)[np.count_nonzero(~again) :]
-        now = np.where((sizes < stage.small)[:, None], 0, stage.details)
-        tried = np.concatenate((tried[~again], now))
+        current = np.where((sizes < stage.small)[:, None], 0, stage.details)
+        tried = np.concatenate((tried[~again], current))
     return tree.partition()
 
 
@@ -218,14 +218,16 @@ class _Asking:
         pairs = zip(self.axes, self.weights, strict=True)
         return [staged.finest if weight > 0 else 0 for staged, weight in pairs]
 
-    def next(self, found: Partition, ahead: Integers, tried: Integers, jobs: int) -> _Stage | None:
+    def next(
+        self, partition: Partition, ahead: Integers, tried: Integers, jobs: int
+    ) -> _Stage | None:
         """Count small regions in full detail, as many as there is room for.
 
         Those that are too large alone are cut into smaller ones first. Where small ones would take
         more jobs than there are, all are cut in the detail that there is room for, and what jobs
         are left are for those that lose most.
         """
-        boxes, sizes = found.boxes[ahead], found.sizes[ahead]
+        boxes, sizes = partition.boxes[ahead], partition.sizes[ahead]
         need = self._classes(self.full, boxes, sizes)
         fits = need <= self.room_in_full
         enough = bool(need.sum() <= jobs * self.room_in_full)
@@ -286,13 +288,13 @@ def _finer(
     axes: Sequence[StagedAxis], details: Sequence[int], tried: Integers, boxes: Integers
 ) -> Booleans:
     """Return which regions have cells in some detail that they had not when they were cut."""
-    found = np.zeros(len(boxes), dtype=bool)
+    result = np.zeros(len(boxes), dtype=bool)
     for c, staged in enumerate(axes):
-        now = staged.cells(details[c], boxes[:, c])
+        cells = staged.cells(details[c], boxes[:, c])
         for detail in np.unique(tried[:, c]).tolist():
             mine = tried[:, c] == detail
-            found[mine] |= now[mine] > staged.cells(detail, boxes[mine, c])
-    return found
+            result[mine] |= cells[mine] > staged.cells(detail, boxes[mine, c])
+    return result
 
 
 def _part(counted: PlacedTally, chosen: Integers) -> RegionPart:
@@ -351,17 +353,17 @@ def large_plan(
 
 def margins_of(engine: Engine, frame: Any, columns: Qid, free: Qid) -> Margins:
     """Count columns one by one; close values of the free ones may be put together for that."""
-    found = {}
+    results = {}
     for name in columns:
         asked = ClassesWithValues((name,), (name,) if name in free else ())
         try:
-            found[name] = engine.tally(frame, asked)
+            results[name] = engine.tally(frame, asked)
         except TooManyClassesError:
             raise TooManyClassesError(
                 f"column {name!r} alone has more than {bounds.MAX_CLASSES:,} different values, too "
                 "many to bring to the driver; recode it first, or leave it out"
             ) from None
-    return Margins.of(found)
+    return Margins.of(results)
 
 
 def divide_in_stages(
@@ -385,9 +387,9 @@ def divide_in_stages(
     worth = weights or [1.0] * len(qid)
 
     def count(
-        found: Partition | None, details: Sequence[int], chosen: Integers
+        partition: Partition | None, details: Sequence[int], chosen: Integers
     ) -> PlacedTally | None:
-        regions = None if found is None else regions_of(fine, qid, margins, found)
+        regions = None if partition is None else regions_of(fine, qid, margins, partition)
         places, positions = {}, []
         for name, staged, detail in zip(qid, axes, details, strict=True):
             axis, first = staged.at(detail), staged.held(detail)

@@ -44,15 +44,15 @@ class ProposedCut:
     # Of a ladder the parts that stay together, as number of the region times size plus begin.
     rest: Integers
 
-    def begins(self, of: Integers, position: Integers) -> Integers:
+    def begins(self, parts: Integers, position: Integers) -> Integers:
         """Return the begin of the part that each combination goes to."""
-        at = self.at[of]
+        at = self.at[parts]
         if not isinstance(self.axis, Ladder):
             return np.where(position >= at, at, 0)
         begins = self.axis.begins[at, position]
         if not len(self.rest):
             return begins
-        keys = of * self.axis.size + begins
+        keys = parts * self.axis.size + begins
         place = np.minimum(np.searchsorted(self.rest, keys), len(self.rest) - 1)
         return np.where(self.rest[place] == keys, self.axis.begins[at - 1, position], begins)
 
@@ -92,10 +92,10 @@ class _Occurring:
     @classmethod
     def in_regions(cls, part: RegionPart, c: int, axis: Axis) -> _Occurring:
         """Add up the records of each position."""
-        of, position, counts = runs(part.owners, part.positions[c], axis.size, part.counts)
+        source, position, counts = runs(part.owners, part.positions[c], axis.size, part.counts)
         first, last = part.first[c], part.last[c]
         before = axis.losses(first, last)
-        return cls(c, of, position, counts, part.sizes, first, last, before)
+        return cls(c, source, position, counts, part.sizes, first, last, before)
 
     def scored(self, gained: Floats, rule: CutRule) -> Floats:
         """Score cuts by what they gain, or all alike by what the region loses."""
@@ -116,55 +116,55 @@ def _down(
     keys = seen.of * axis.size + begins
     starts = runs_of(keys)
     keys = keys[starts]
-    of, counts = seen.of[starts], np.add.reduceat(seen.counts, starts)
+    source, counts = seen.of[starts], np.add.reduceat(seen.counts, starts)
     ends = np.append(starts[1:], len(begins)) - 1
     losses = axis.losses(seen.position[starts], seen.position[ends])
     broken, of_rows = counts < rule.k, axis.begins[at[part.owners], part.positions[seen.column]]
     if rule.limits:
         broken |= ~keeping(part, of_rows, axis.size, rule.limits)[1]
-    stays = _rest(of, counts, broken, rule.k)
+    stays = _rest(source, counts, broken, rule.k)
     if rule.limits and stays.any():
         rows = stays[np.searchsorted(keys, part.owners * axis.size + of_rows)]
         alone = part.rows_in(rows)
         owners, holds = keeping(alone, np.zeros_like(alone.owners), 1, rule.limits)
-        stays = _rest(of, counts, broken, rule.k, more=owners[~holds])
-    kept = np.bincount(of, np.where(stays, counts, 0), len(step))
-    left = np.bincount(of, np.where(stays, 0, counts * losses), len(step)) + kept * seen.before
+        stays = _rest(source, counts, broken, rule.k, more=owners[~holds])
+    kept = np.bincount(source, np.where(stays, counts, 0), len(step))
+    left = np.bincount(source, np.where(stays, 0, counts * losses), len(step)) + kept * seen.before
     parted = np.where(stays, 1, counts)
     spent = np.bincount(
-        of, np.where(stays, 0, counts * np.log2(seen.sizes[of] / parted)), len(step)
+        source, np.where(stays, 0, counts * np.log2(seen.sizes[source] / parted)), len(step)
     )
     bits: Floats = np.asarray(spent + kept * np.log2(seen.sizes / np.maximum(kept, 1)))
     gain = seen.sizes * seen.before - left
     if rule.classes is not None:
         rows = stays[np.searchsorted(keys, part.owners * axis.size + of_rows)]
         parts = np.where(rows, axis.size, of_rows)
-        now = lost_apart(part, parts, axis.size + 1, rule.classes)
-        gain = lost - now + _OF_CELLS * gain
+        current = lost_apart(part, parts, axis.size + 1, rule.classes)
+        gain = lost - current + _OF_CELLS * gain
     gained = _per_bit(gain, bits, (step < lowest) & (kept < seen.sizes))
     return ProposedCut(seen.column, axis, seen.scored(gained, rule), at, keys[stays])
 
 
 def _rest(
-    of: Integers, counts: Integers, broken: Booleans, k: int, more: Integers | None = None
+    parts: Integers, counts: Integers, broken: Booleans, k: int, more: Integers | None = None
 ) -> Booleans:
     """Return which parts stay together: those that cannot go, and of the smallest enough for k.
 
     Regions of which `more` is asked keep one part more.
     """
-    order = np.lexsort((counts, ~broken, of))
-    owners, ordered, first = of[order], counts[order], broken[order]
+    order = np.lexsort((counts, ~broken, parts))
+    owners, ordered, first = parts[order], counts[order], broken[order]
     starts = runs_of(owners)
-    sizes = np.diff(starts, append=len(of))
+    sizes = np.diff(starts, append=len(parts))
     before = np.cumsum(ordered) - ordered
     before -= np.repeat(before[starts], sizes)
-    found = np.repeat(first[starts], sizes) & (first | (before < k))
+    result = np.repeat(first[starts], sizes) & (first | (before < k))
     if more is not None:
-        staying = np.add.reduceat(found.astype(np.int64), starts)
+        staying = np.add.reduceat(result.astype(np.int64), starts)
         longer = np.isin(owners[starts], more) & (staying < sizes)
-        found[(starts + staying)[longer]] = True
-    stays = np.empty(len(of), dtype=bool)
-    stays[order] = found
+        result[(starts + staying)[longer]] = True
+    stays = np.empty(len(parts), dtype=bool)
+    stays[order] = result
     return stays
 
 
@@ -183,22 +183,22 @@ def _across(
     scores, at = np.zeros(len(seen.sizes)), np.zeros(len(seen.sizes), dtype=np.int64)
     if not len(places):
         return ProposedCut(seen.column, axis, scores, at, at[:0])
-    of, low, high = seen.of[places], below[places], above[places]
-    n = seen.sizes[of]
-    left = low * axis.losses(seen.first[of], seen.position[places])
-    left = left + high * axis.losses(following[places], seen.last[of])
+    source, low, high = seen.of[places], below[places], above[places]
+    n = seen.sizes[source]
+    left = low * axis.losses(seen.first[source], seen.position[places])
+    left = left + high * axis.losses(following[places], seen.last[source])
     bits = low * np.log2(n / low) + high * np.log2(n / high)
-    gain = n * seen.before[of] - left
+    gain = n * seen.before[source] - left
     if rule.classes is not None:
-        now = np.add(*rule.classes.sides(part, seen.column, below, above))[places]
-        gain = lost[of] - now + _OF_CELLS * gain
-    gained = _per_bit(gain, bits, np.ones(len(of), dtype=bool))
+        current = np.add(*rule.classes.sides(part, seen.column, below, above))[places]
+        gain = lost[source] - current + _OF_CELLS * gain
+    gained = _per_bit(gain, bits, np.ones(len(source), dtype=bool))
     rank = np.where(gained > 0, np.minimum(low, high), 0) if middle else np.round(gained, _DIGITS)
-    starts = runs_of(of)
+    starts = runs_of(source)
     best = np.maximum.reduceat(rank, starts)
-    top = np.flatnonzero(rank == np.repeat(best, np.diff(starts, append=len(of))))
-    top = top[runs_of(of[top])]
-    scores[of[top]], at[of[top]] = gained[top], following[places][top]
+    top = np.flatnonzero(rank == np.repeat(best, np.diff(starts, append=len(source))))
+    top = top[runs_of(source[top])]
+    scores[source[top]], at[source[top]] = gained[top], following[places][top]
     scores = seen.scored(scores, rule)
     return ProposedCut(seen.column, axis, scores, at, at[:0])
 

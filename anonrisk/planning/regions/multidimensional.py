@@ -88,11 +88,11 @@ def fitted(
     axes: Sequence[Axis], recodings: Mapping[Name, Recoding], tally: Tally, k: int
 ) -> tuple[list[Axis], list[Integers]]:
     """Return axes on which the groups of recodings stand together, and where each group begins."""
-    found = [
+    results = [
         _fitted(axis, recoding, tally, name, k)
         for axis, (name, recoding) in zip(axes, recodings.items(), strict=True)
     ]
-    return [axis for axis, _ in found], [begins for _, begins in found]
+    return [axis for axis, _ in results], [begins for _, begins in results]
 
 
 def _fitted(
@@ -227,11 +227,11 @@ def by_region(regions: Regions, tally: Tally, qid: Qid, others: Qid) -> Coded:
     for name in qid:
         groups, _ = regions.columns[name].groups(tally.domains[name])
         places.append(np.append(groups, regions.columns[name].missing)[tally.codes[name]])
-    found, labels = regions.find(places), regions.labels()
-    if (found < 0).any():
+    result, labels = regions.find(places), regions.labels()
+    if (result < 0).any():
         # A class that is left as stars may be told by no part of its own.
         raise PlanError("regions that are told by their labels alone do not hold every record")
-    codes = [labels[n][0][found] + 1 if n in labels else tally.codes[n] for n in qid]
+    codes = [labels[n][0][result] + 1 if n in labels else tally.codes[n] for n in qid]
     codes += [tally.codes[name] for name in others]
     return Coded(codes, tally.counts, [int(code.max(initial=0)) + 1 for code in codes])
 
@@ -320,8 +320,8 @@ def _ranges(
     kept = bool((held[known] == 1).all() and (last < missing)[known].all())
 
     def place(position: Integers) -> Integers:
-        found = np.searchsorted(needed, position, side="right")
-        return np.where(position >= missing, len(needed) + 1, found)
+        result = np.searchsorted(needed, position, side="right")
+        return np.where(position >= missing, len(needed) + 1, result)
 
     return kind(edges, axis.whole, kept), (place(at), place(first), place(last))
 

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 class RegionLimit(Protocol):
     """What every region must keep to beside its records."""
 
-    def holds(self, of: Integers, counts: Integers, rows: Integers) -> Booleans:
-        """Return which of some parts keep to it; `of` is the part of each of the rows."""
+    def holds(self, parts: Integers, counts: Integers, rows: Integers) -> Booleans:
+        """Return which of some parts keep to it; `parts` is the part of each of the rows."""
 
 
 class PartLoss(Protocol):
     """What parts of regions lose by the records that they hold; in which unit does not matter."""
 
-    def lost(self, of: Integers, counts: Integers, rows: Integers) -> Floats:
-        """Return what the records of each part lose together; `of` is the part of each row."""
+    def lost(self, parts: Integers, counts: Integers, rows: Integers) -> Floats:
+        """Return what the records of each part lose together; `parts` is the part of each row."""
 
     def sides(
         self, part: RegionPart, column: int, below: Integers, above: Integers
@@ -50,11 +50,11 @@ class SensitiveLimit:
     c: float | None
     limit: float
 
-    def holds(self, of: Integers, counts: Integers, rows: Integers) -> Booleans:
-        """Return which of some parts keep to it; `of` is the part of each of the rows."""
-        part, rank, times = runs(of, self.ranks[rows], len(self.overall), counts)
+    def holds(self, parts: Integers, counts: Integers, rows: Integers) -> Booleans:
+        """Return which of some parts keep to it; `parts` is the part of each of the rows."""
+        part, rank, times = runs(parts, self.ranks[rows], len(self.overall), counts)
         starts = runs_of(part)
-        found = ValueCounts(
+        value_counts = ValueCounts(
             starts=np.append(starts, len(part)),
             ranks=rank,
             counts=times,
@@ -63,7 +63,7 @@ class SensitiveLimit:
             overall=self.overall,
             ordered=True,
         )
-        return ~np.asarray(self.formula.breaks(self.formula.of(found, self.c), self.limit))
+        return ~np.asarray(self.formula.breaks(self.formula.of(value_counts, self.c), self.limit))
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,12 @@ class CutRule:
 
 
 def runs(
-    of: Integers, value: Integers, size: int, counts: Integers
+    parts: Integers, value: Integers, size: int, counts: Integers
 ) -> tuple[Integers, Integers, Integers]:
     """Add up what has the same owner and value, in order of both."""
-    keys = of * size + value
-    bound = (int(of[-1]) + 1 if len(of) else 0) * size
-    if bound <= 4 * len(of) + 4_096:
+    keys = parts * size + value
+    bound = (int(parts[-1]) + 1 if len(parts) else 0) * size
+    if bound <= 4 * len(parts) + 4_096:
         sums = np.bincount(keys, counts, bound)
         present = np.flatnonzero(sums)
         return present // size, present % size, np.rint(sums[present]).astype(np.int64)

@@ -37,9 +37,9 @@ class PersonsLimit:
     units: Integers
     k: int
 
-    def holds(self, of: Integers, counts: Integers, rows: Integers) -> Booleans:  # noqa: ARG002
-        """Return which of some parts have enough; `of` is the part of each of the rows."""
-        part, _ = _pairs(of, self.units[rows])
+    def holds(self, parts: Integers, counts: Integers, rows: Integers) -> Booleans:  # noqa: ARG002
+        """Return which of some parts have enough; `parts` is the part of each of the rows."""
+        part, _ = _pairs(parts, self.units[rows])
         return np.diff(runs_of(part), append=len(part)) >= self.k
 
 
@@ -49,15 +49,15 @@ class PersonValues(SensitiveLimit):
 
     units: Integers
 
-    def holds(self, of: Integers, counts: Integers, rows: Integers) -> Booleans:  # noqa: ARG002
-        """Return which of some parts keep to it; `of` is the part of each of the rows."""
+    def holds(self, parts: Integers, counts: Integers, rows: Integers) -> Booleans:  # noqa: ARG002
+        """Return which of some parts keep to it; `parts` is the part of each of the rows."""
         n_ranks, units = len(self.overall), self.units[rows]
-        pair, _ = _pairs(of * n_ranks + self.ranks[rows], units)
+        pair, _ = _pairs(parts * n_ranks + self.ranks[rows], units)
         first = runs_of(pair)
         part = pair[first] // n_ranks
         starts = runs_of(part)
-        persons, _ = _pairs(of, units)
-        found = ValueCounts(
+        persons, _ = _pairs(parts, units)
+        value_counts = ValueCounts(
             starts=np.append(starts, len(part)),
             ranks=pair[first] % n_ranks,
             counts=np.diff(first, append=len(pair)),
@@ -66,10 +66,10 @@ class PersonValues(SensitiveLimit):
             overall=self.overall,
             ordered=True,
         )
-        return ~np.asarray(self.formula.breaks(self.formula.of(found, self.c), self.limit))
+        return ~np.asarray(self.formula.breaks(self.formula.of(value_counts, self.c), self.limit))
 
 
-def _pairs(of: Integers, units: Integers) -> tuple[Integers, Integers]:
+def _pairs(parts: Integers, units: Integers) -> tuple[Integers, Integers]:
     """Pair everything with each of its persons once, in order."""
-    bound = int(of.max(initial=0)) + 1
-    return distinct_pairs(of, bound, units, int(units.max(initial=0)) + 1)
+    bound = int(parts.max(initial=0)) + 1
+    return distinct_pairs(parts, bound, units, int(units.max(initial=0)) + 1)

@@ -113,11 +113,11 @@ class RegionTree:
 
     def reopened(self, chosen: Booleans) -> Integers:
         """Take some of the regions that were left back; give their numbers."""
-        found = np.concatenate(self.leaves)
-        self.leaves = [found[~chosen]]
+        result = np.concatenate(self.leaves)
+        self.leaves = [result[~chosen]]
         self.boxes = [np.concatenate(self.boxes)[~chosen]]
         self.sizes = [np.concatenate(self.sizes)[~chosen]]
-        return found[chosen]
+        return result[chosen]
 
     def partition(self) -> Partition:
         """Put everything together, with two ways at every cut."""
@@ -169,11 +169,11 @@ def _in_two(
         ahead = []
         for side, (a, b) in enumerate(((low, middle), (middle, high))):
             many = b - a > 1
-            found = targets[a]
-            found[many] = taken + np.arange(many.sum())
+            result = targets[a]
+            result[many] = taken + np.arange(many.sum())
             taken += int(many.sum())
-            cuts[ids, 2 + side] = found
-            ahead.append((found[many], a[many], b[many], columns[many]))
+            cuts[ids, 2 + side] = result
+            ahead.append((result[many], a[many], b[many], columns[many]))
         ids, low, high, columns = (np.concatenate(pair) for pair in zip(*ahead, strict=True))
     return _downward(cuts)
 
@@ -190,7 +190,7 @@ def _downward(cuts: Integers) -> Integers:
     rows = np.concatenate(order)
     number = np.empty(len(cuts), dtype=np.int64)
     number[rows] = np.arange(len(rows))
-    found = cuts[rows]
-    ways = found[:, 2:]
-    found[:, 2:] = np.where(ways >= 0, number[np.maximum(ways, 0)], ways)
-    return found
+    result = cuts[rows]
+    ways = result[:, 2:]
+    result[:, 2:] = np.where(ways >= 0, number[np.maximum(ways, 0)], ways)
+    return result

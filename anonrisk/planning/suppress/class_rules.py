@@ -267,7 +267,7 @@ class Requirements:
         left = left[np.lexsort((rank_of_pair[left], of_pair[left]))]
         starts = runs_of(of_pair[left])
         classes, present = of_pair[left][starts], overall > 0
-        found = ValueCounts(
+        value_counts = ValueCounts(
             starts=np.append(starts, len(left)),
             # Values that nobody has any more take no rank.
             ranks=(np.cumsum(present) - 1)[rank_of_pair[left]],
@@ -277,7 +277,7 @@ class Requirements:
             overall=overall[present],
             ordered=True,
         )
-        return classes, FORMULAS[goal.score].of(found, goal.c)
+        return classes, FORMULAS[goal.score].of(value_counts, goal.c)
 
     def _sums(self, coded: Coded, number: Integers, n: int, rows: Booleans) -> Integers:
         return np.rint(np.bincount(number[rows], coded.counts[rows], n)).astype(np.int64)
@@ -296,8 +296,8 @@ class Requirements:
         if self.unit is None:
             sizes, classes = histogram(self._sizes(coded, number, n_classes, rows))
             return ClassCounts(sizes, classes, qid=qid, n_rows=n_rows)
-        found = histogram_of_persons(*self._pairs(coded, number, n_classes, rows))
-        return ClassCounts(*found, qid=qid, unit=self.unit, n_rows=n_rows)
+        result = histogram_of_persons(*self._pairs(coded, number, n_classes, rows))
+        return ClassCounts(*result, qid=qid, unit=self.unit, n_rows=n_rows)
 
 
 def beside(goals: Sequence[SensitiveGoal], unit: Name | None) -> Qid:

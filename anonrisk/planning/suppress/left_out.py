@@ -109,8 +109,8 @@ def _holds(
             return False
         for goal in rule.goals:
             about, score, limit = _limit(goal)
-            found = engine.score(frame, Question((rule.qid,), unit), about, [score]).worst[score]
-            if FORMULAS[score.name].breaks(np.float64(found), limit):
+            result = engine.score(frame, Question((rule.qid,), unit), about, [score]).worst[score]
+            if FORMULAS[score.name].breaks(np.float64(result), limit):
                 return False
     return True
 

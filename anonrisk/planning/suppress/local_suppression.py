@@ -153,7 +153,7 @@ class _Problem:
             sets.append(sorted(allowed, key=cost.__getitem__))
             costs.append(cost)
         most = [int(np.bitwise_or.reduce(allowed)) for allowed in sets]
-        outside = {mask: found[1].tolist() for mask, found in matches.items()}
+        outside = {mask: match[1].tolist() for mask, match in matches.items()}
         return cls(k, keys.counts.tolist(), sets, most, costs, outside, bits.tolist())
 
     def groups(self) -> list[list[int]]:
@@ -464,12 +464,12 @@ class _KeysBelow:
 
     def _matches(self) -> dict[int, tuple[Integers, Integers]]:
         """Count what each key matches without a set, in all and among those that lose nothing."""
-        found = {}
+        results = {}
         for chosen in [(), *(chosen for alike in self.sets for chosen in alike)]:
             columns = self.without(chosen)
             mask = sum(1 << column for column in chosen)
-            found[mask] = (self.keys.sizes(columns)[self.below], self.outside(columns))
-        return found
+            results[mask] = (self.keys.sizes(columns)[self.below], self.outside(columns))
+        return results
 
     def outside(self, columns: Columns) -> Integers:
         """Count what each matches by some columns among the records that lose nothing."""
@@ -519,11 +519,11 @@ class _GiveBack:
         """Try every cell; of a key that gets one back, the others once more."""
         rows = np.flatnonzero(self.blank.any(axis=1))
         while len(rows):
-            given = set()
+            value = set()
             for row, column, outside in self._candidates(rows):
-                if row not in given and self._give_back(row, column, outside):
-                    given.add(row)
-            rows = np.array(sorted(given), dtype=np.int64)
+                if row not in value and self._give_back(row, column, outside):
+                    value.add(row)
+            rows = np.array(sorted(value), dtype=np.int64)
 
     def _candidates(self, rows: Integers) -> Iterator[tuple[int, int, int]]:
         """List lost cells, those that weigh most first, and what a key would match outside."""

@@ -78,20 +78,20 @@ def shared_scores() -> dict[str, Any]:
     }
 
 
-def read(given: Any, where: str) -> tuple[Budget, ...]:
+def read(argument: Any, where: str) -> tuple[Budget, ...]:
     """Read the budgets of one quasi-identifier."""
-    if isinstance(given, dict) and "rr" in given:
+    if isinstance(argument, dict) and "rr" in argument:
         raise PolicyError(
             "rr is a lower bound of the risk, so that no gate may use it; did you mean "
             "risk: {prosecutor: {average: …}}?"
         )
-    document = fields.mapping(given, where, BUDGETS, ALSO_CALLED)
-    found = [
+    document = fields.mapping(argument, where, BUDGETS, ALSO_CALLED)
+    results = [
         b for key, value in document.items() for b in BUDGETS[key].read(value, f"{where}.{key}")
     ]
-    if not found:
+    if not results:
         raise PolicyError(f"{where} holds no budget; there are {', '.join(BUDGETS)}")
-    return tuple(found)
+    return tuple(results)
 
 
 def written(budgets: Iterable[Budget]) -> dict[str, Any]:

@@ -72,9 +72,9 @@ def or_list(annotation: str) -> str:
     return f"{annotation} | Sequence[{annotation}]"
 
 
-def each(given: Any, where: str) -> list[Any]:
+def each(value: Any, where: str) -> list[Any]:
     """Read one limit or a list of them: one that blocks and a stricter one that warns."""
-    return fields.listed(given, where) if isinstance(given, (list, tuple)) else [given]
+    return fields.listed(value, where) if isinstance(value, (list, tuple)) else [value]
 
 
 # ---- what is measured and said ------------------------------------------------------------------
@@ -233,42 +233,42 @@ class Budget(ABC):
     # ---- reading and writing --------------------------------------------------------------------
 
     @classmethod
-    def read(cls, given: Any, where: str) -> list[Budget]:
+    def read(cls, value: Any, where: str) -> list[Budget]:
         """Read what a policy holds under the key."""
-        return [cls.read_one(one, where) for one in each(given, where)]
+        return [cls.read_one(item, where) for item in each(value, where)]
 
     @classmethod
-    def read_one(cls, given: Any, where: str) -> Self:
+    def read_one(cls, value: Any, where: str) -> Self:
         """Read one limit."""
-        return cls(**cls.read_keys(given, where, cls.keys))
+        return cls(**cls.read_keys(value, where, cls.keys))
 
     @classmethod
     def read_keys(
-        cls, given: Any, where: str, keys: Mapping[str, BudgetKey], *, bare: bool | None = None
+        cls, argument: Any, where: str, keys: Mapping[str, BudgetKey], *, bare: bool | None = None
     ) -> dict[str, Any]:
         """Read every key by itself, as arguments of the budget."""
-        if not isinstance(given, dict):
+        if not isinstance(argument, dict):
             if not (cls.bare if bare is None else bare):
-                raise PolicyError(cls._not_alone(given, where, keys))
+                raise PolicyError(cls._not_alone(argument, where, keys))
             (key,) = _required(keys)
-            return {"limit" if key == cls.limit_key else key: keys[key].read(given, where)}
+            return {"limit" if key == cls.limit_key else key: keys[key].read(argument, where)}
         known = {**keys, "severity": _SEVERITY}
         # Who names the budget once more inside it means its limit.
         limit = dict.fromkeys((cls.key, *cls.also_called), cls.limit_key)
-        document = fields.mapping(given, where, known, {**ALSO_CALLED, **limit})
+        document = fields.mapping(argument, where, known, {**ALSO_CALLED, **limit})
         for key, how in keys.items():
             if how.required and key not in document:
                 raise PolicyError(f"{where} needs {key}")
-        found = {key: known[key].read(value, f"{where}.{key}") for key, value in document.items()}
-        if cls.limit_key in found:
-            found["limit"] = found.pop(cls.limit_key)
-        return found
+        results = {key: known[key].read(value, f"{where}.{key}") for key, value in document.items()}
+        if cls.limit_key in results:
+            results["limit"] = results.pop(cls.limit_key)
+        return results
 
     @classmethod
-    def _not_alone(cls, given: Any, where: str, keys: Mapping[str, BudgetKey]) -> str:
+    def _not_alone(cls, argument: Any, where: str, keys: Mapping[str, BudgetKey]) -> str:
         """Write what a policy must hold in place of a limit alone."""
-        number = not isinstance(given, bool) and isinstance(given, (int, float))
-        limit = f"{given:g}" if number and abs(given) < sys.float_info.max else "…"
+        number = not isinstance(argument, bool) and isinstance(argument, (int, float))
+        limit = f"{argument:g}" if number and abs(argument) < sys.float_info.max else "…"
         said = {key: "|".join(keys[key].schema.get("enum", "…")) for key in _required(keys)}
         said[cls.limit_key] = limit
         written = ", ".join(f"{key}: {value}" for key, value in said.items())
@@ -293,12 +293,12 @@ class Budget(ABC):
         return own == other
 
     def _own(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        results: dict[str, Any] = {}
         for key in self.keys:
             value = None if key == self.limit_key else getattr(self, key)
             if value is not None:
-                found[key] = list(value) if isinstance(value, tuple) else value
-        return found
+                results[key] = list(value) if isinstance(value, tuple) else value
+        return results
 
     @classmethod
     def schema(cls, at: str) -> dict[str, Any]:
@@ -318,9 +318,9 @@ class Budget(ABC):
                 "severity": {"$ref": "#/$defs/severity"},
             },
         }
-        one = {"oneOf": [cls.alone(keys), mapping]} if bare else mapping
+        item = {"oneOf": [cls.alone(keys), mapping]} if bare else mapping
         items = {"$ref": f"{at}/oneOf/0"}
-        return {"oneOf": [one, {"type": "array", "minItems": 1, "items": items}]}
+        return {"oneOf": [item, {"type": "array", "minItems": 1, "items": items}]}
 
     @classmethod
     def alone(cls, keys: Mapping[str, BudgetKey]) -> Mapping[str, Any]:
@@ -355,7 +355,7 @@ class Budget(ABC):
         return None
 
     @abstractmethod
-    def sentence(self, found: Value, of: Subject) -> str:
+    def sentence(self, value: Value, subject: Subject) -> str:
         """Return what was measured and what is asked for, without a full stop."""
 
     @classmethod
@@ -382,14 +382,14 @@ class Budget(ABC):
     # ---- as an expectation ----------------------------------------------------------------------
 
     @classmethod
-    def limits(cls, given: Mapping[str, Any], severity: str) -> dict[str, Any]:
+    def limits(cls, argument: Mapping[str, Any], severity: str) -> dict[str, Any]:
         """Return what the fields of the expectation mean, as a policy has it; none if no limit."""
-        stated = {how.key: given[name] for name, how in cls.expectation_fields.items()}
+        stated = {how.key: argument[name] for name, how in cls.expectation_fields.items()}
         stated = {key: value for key, value in stated.items() if value is not None}
         return {cls.key: {**stated, "severity": severity}} if cls.limit_key in stated else {}
 
     @classmethod
-    def counts(cls, given: Mapping[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+    def counts(cls, value: Mapping[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
         """Return budgets that need the same counts, whatever the limit."""
         return {"k": 1}
 
@@ -464,8 +464,8 @@ class SensitiveBudget(Budget):
         """Return what the engine scores, and what it has to know of the column for that."""
 
     @classmethod
-    def counts(cls, given: Mapping[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+    def counts(cls, value: Mapping[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
         """Return all that shares the pass, or the score alone if it takes one of its own."""
-        asked = {**cls.limits(given, "fail")[cls.key], cls.limit_key: 1}
+        asked = {**cls.limits(value, "fail")[cls.key], cls.limit_key: 1}
         del asked["severity"]
         return shared if asked in cls.shared else {cls.key: asked}

@@ -54,36 +54,36 @@ class Differencing(base.ReleaseBudget):
     k: int
     net: bool = False
 
-    def of(self, found: ComparedReleases) -> base.Value | Problem:
+    def of(self, compared_releases: ComparedReleases) -> base.Value | Problem:
         """Count whom a comparison exposes; where it does not tell, say why."""
-        if found.net and not self.net:
+        if compared_releases.net and not self.net:
             why = (
                 "without a unit only net changes are known, and one person who left and another "
                 "who came to the same class are not seen: name a unit"
-                if found.unit is None
-                else f"nobody of unit {found.unit!r} is in both releases: if it is a pseudonym "
-                "that changed, only net changes are known; take one that stays"
+                if compared_releases.unit is None
+                else f"nobody of unit {compared_releases.unit!r} is in both releases: if it is a "
+                "pseudonym that changed, only net changes are known; take one that stays"
             )
             return Problem(f"{why}, or accept net changes by {self._accepting}")
-        if found.net and not found.n_classes_both:
+        if compared_releases.net and not compared_releases.n_classes_both:
             return Problem(
                 "the releases have no class in common, so that net changes say nothing: were "
                 "columns recoded? With a unit that stays it can be told"
             )
-        return base.Value(found.at_risk(self.k))
+        return base.Value(compared_releases.at_risk(self.k))
 
     @property
     def _accepting(self) -> str:
         return f"differencing: {{k: {self.k}, net: true}}"
 
-    def sentence(self, found: base.Value, of: base.Subject) -> str:
+    def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how many are exposed."""
-        number = int(found.number)
+        number = int(value.number)
         are = "is" if number == 1 else "are"
         return (
-            f"{count_of(number, of.who)} {are} exposed by two releases together: among fewer than "
-            f"{self.k} who came to a class of {of.columns}, left it, stayed there or moved, or "
-            f"with a value that is learned; at most {self.limit:,} may be"
+            f"{count_of(number, subject.who)} {are} exposed by two releases together: among fewer "
+            f"than {self.k} who came to a class of {subject.columns}, left it, stayed there or "
+            f"moved, or with a value that is learned; at most {self.limit:,} may be"
         )
 
     @classmethod

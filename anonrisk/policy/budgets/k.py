@@ -44,11 +44,11 @@ class K(base.SizeBudget):
         """Take the same of a table in a database."""
         return "min(n)"
 
-    def sentence(self, found: base.Value, of: base.Subject) -> str:
+    def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how small the smallest class is."""
         return (
-            f"The smallest class of {of.columns} has {count_of(int(found.number), of.who)}; "
-            f"at least {self.limit:,} are asked for"
+            f"The smallest class of {subject.columns} has "
+            f"{count_of(int(value.number), subject.who)}; at least {self.limit:,} are asked for"
         )
 
     @property

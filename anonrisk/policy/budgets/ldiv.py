@@ -30,8 +30,8 @@ def _says(asked: Mapping[str, Any]) -> str:
 
 
 def _of_kind(kind: str, then: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    of = {"required": ["kind"], "properties": {"kind": {"const": kind}}}
-    return {"if": of, "then": then, "else": other}
+    source = {"required": ["kind"], "properties": {"kind": {"const": kind}}}
+    return {"if": source, "then": then, "else": other}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,11 +85,11 @@ class LDiv(base.SensitiveBudget):
     c: float | None = None
 
     @classmethod
-    def read_one(cls, given: Any, where: str) -> Self:
+    def read_one(cls, value: Any, where: str) -> Self:
         """Read one limit; only entropy gives a diversity that is no whole number."""
-        entropy = isinstance(given, dict) and given.get("kind") == "entropy"
+        entropy = isinstance(value, dict) and value.get("kind") == "entropy"
         keys = {**cls.keys, "l": _NUMBER if entropy else base.whole(1)}
-        made = cls(**cls.read_keys(given, where, keys))
+        made = cls(**cls.read_keys(value, where, keys))
         if (made.kind == "recursive") != (made.c is not None):
             raise PolicyError(f"{where}: kind 'recursive' and c belong together")
         return made
@@ -119,11 +119,11 @@ class LDiv(base.SensitiveBudget):
         """Ask for the diversity."""
         return about, diversity_score(self.kind, self.c)
 
-    def sentence(self, found: base.Value, of: base.Subject) -> str:
+    def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how diverse the least diverse class is."""
         return (
-            f"The least diverse class of {of.columns} has a {self.kind} l-diversity of "
-            f"{found.number:.6g} in {of.sensitive}; at least {self.limit:g} is asked for"
+            f"The least diverse class of {subject.columns} has a {self.kind} l-diversity of "
+            f"{value.number:.6g} in {subject.sensitive}; at least {self.limit:g} is asked for"
         )
 
     @property

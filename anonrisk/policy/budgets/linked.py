@@ -20,11 +20,11 @@ class LinkedBudget(base.ReleaseBudget):
     at_least = True
     lacks = "one table is joined with nothing: Release.check judges it, with the links of a release"
 
-    def sentence(self, found: base.Value, of: base.Subject) -> str:
+    def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how few are left in the join."""
         return (
-            f"The fewest persons with one combination of {of.columns}, where the tables are "
-            f"joined, are {int(found.number):,}; at least {self.limit:,} are asked for"
+            f"The fewest persons with one combination of {subject.columns}, where the tables are "
+            f"joined, are {int(value.number):,}; at least {self.limit:,} are asked for"
         )
 
     @property

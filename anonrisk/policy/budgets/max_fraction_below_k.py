@@ -42,9 +42,9 @@ class MaxFractionBelowK(base.SizeBudget):
         """Take the same of a table in a database."""
         return f"sum(if(n < {self.k}, records, 0D)) / sum(records)"
 
-    def sentence(self, found: base.Value, of: base.Subject) -> str:
+    def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how many are in small classes."""
         return (
-            f"{percent(found.number, self.limit)} of the {of.who}s are in classes of "
-            f"{of.columns} smaller than {self.k}; at most {as_given(self.limit)} may be"
+            f"{percent(value.number, self.limit)} of the {subject.who}s are in classes of "
+            f"{subject.columns} smaller than {self.k}; at most {as_given(self.limit)} may be"
         )

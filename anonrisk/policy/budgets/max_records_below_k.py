@@ -43,10 +43,10 @@ class MaxRecordsBelowK(base.SizeBudget):
         """Take the same of a table in a database."""
         return f"sum(if(n < {self.k}, records, 0D))"
 
-    def sentence(self, found: base.Value, of: base.Subject) -> str:
+    def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how many are in small classes."""
-        are = "is" if found.number == 1 else "are"
+        are = "is" if value.number == 1 else "are"
         return (
-            f"{count_of(int(found.number), of.who)} {are} in classes of {of.columns} smaller than "
-            f"{self.k}; at most {self.limit:,} may be"
+            f"{count_of(int(value.number), subject.who)} {are} in classes of {subject.columns} "
+            f"smaller than {self.k}; at most {self.limit:,} may be"
         )

@@ -79,10 +79,10 @@ class MaxSuppressed(base.TableBudget):
         gone = n_dropped if context.dropped_are_removed else 0
         return base.Value(min((before - n_rows + (marked or 0) + gone) / before, 1.0))
 
-    def sentence(self, found: base.Value, of: base.Subject) -> str:
+    def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how many are suppressed."""
         return (
-            f"{percent(found.number, self.limit)} of the rows are suppressed; "
+            f"{percent(value.number, self.limit)} of the rows are suppressed; "
             f"at most {as_given(self.limit)} may be"
         )
 

@@ -17,8 +17,8 @@ def _says(asked: Mapping[str, Any]) -> str:
         "max_unique_fraction": "$max_unique_fraction of the records",
         "max_unique_records": "$max_unique_records records",
     }
-    given = " and ".join(limit for name, limit in limits.items() if name in asked)
-    return f"At most {given} are alone with their $qids."
+    text = " and ".join(limit for name, limit in limits.items() if name in asked)
+    return f"At most {text} are alone with their $qids."
 
 
 # `max_unique_records` is asked by it too.
@@ -60,9 +60,9 @@ class MaxUniqueFraction(base.SizeBudget):
         """Take the same of a table in a database."""
         return "sum(if(n = 1, records, 0D)) / sum(records)"
 
-    def sentence(self, found: base.Value, of: base.Subject) -> str:
+    def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how many are alone."""
         return (
-            f"{percent(found.number, self.limit)} of the {of.who}s are alone with their "
-            f"{of.columns}; at most {as_given(self.limit)} may be"
+            f"{percent(value.number, self.limit)} of the {subject.who}s are alone with their "
+            f"{subject.columns}; at most {as_given(self.limit)} may be"
         )

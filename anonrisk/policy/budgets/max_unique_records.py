@@ -37,10 +37,10 @@ class MaxUniqueRecords(base.SizeBudget):
         """Take the same of a table in a database."""
         return "sum(if(n = 1, records, 0D))"
 
-    def sentence(self, found: base.Value, of: base.Subject) -> str:
+    def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how many are alone."""
-        are = "is" if found.number == 1 else "are"
+        are = "is" if value.number == 1 else "are"
         return (
-            f"{count_of(int(found.number), of.who)} {are} alone with their {of.columns}; "
+            f"{count_of(int(value.number), subject.who)} {are} alone with their {subject.columns}; "
             f"at most {self.limit:,} may be"
         )

@@ -67,11 +67,11 @@ class PopulationUniqueFraction(base.SizeBudget):
         bounds = estimated.unique_fraction
         return base.Value(float(bounds.high), float(bounds.low))
 
-    def sentence(self, found: base.Value, of: base.Subject) -> str:
+    def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return between which shares are alone."""
         return (
-            f"Of {self.population_size:,} people, from {percent(found.estimate or 0.0)} to "
-            f"{percent(found.number, self.limit)} are alone with their {of.columns}; "
+            f"Of {self.population_size:,} people, from {percent(value.estimate or 0.0)} to "
+            f"{percent(value.number, self.limit)} are alone with their {subject.columns}; "
             f"at most {as_given(self.limit)} may be"
         )
 

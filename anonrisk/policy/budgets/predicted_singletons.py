@@ -25,9 +25,9 @@ _LIMITS = {"max_singletons": "at_most", "max_fraction": "at_most_fraction"}
 
 def _says(asked: Mapping[str, Any]) -> str:
     limits = {"max_singletons": "$max_singletons people", "max_fraction": "$max_fraction of them"}
-    given = " and ".join(limit for name, limit in limits.items() if asked.get(name) is not None)
+    text = " and ".join(limit for name, limit in limits.items() if asked.get(name) is not None)
     return (
-        f"In a group of $group_size people like these, at most {given} are alone with their $qids, "
+        f"In a group of $group_size people like these, at most {text} are alone with their $qids, "
         "also at the upper end of the 95% interval."
     )
 
@@ -74,13 +74,13 @@ class PredictedSingletons(base.SizeBudget):
     as_fraction: bool = False
 
     @classmethod
-    def read_one(cls, given: Any, where: str) -> Self:
+    def read_one(cls, value: Any, where: str) -> Self:
         """Read one limit: a number of persons or a share."""
-        found = cls.read_keys(given, where, cls.keys)
-        share = found.pop("at_most_fraction", None)
-        if (share is None) == ("limit" not in found):
+        result = cls.read_keys(value, where, cls.keys)
+        share = result.pop("at_most_fraction", None)
+        if (share is None) == ("limit" not in result):
             raise PolicyError(f"{where} needs at_most (persons) or at_most_fraction (a share): one")
-        return cls(**{"limit": share, **found}, as_fraction=share is not None)
+        return cls(**{"limit": share, **result}, as_fraction=share is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """Write the limit under the key that says of what it is."""
@@ -106,18 +106,18 @@ class PredictedSingletons(base.SizeBudget):
         unit = self.group_size if self.as_fraction else 1
         return base.Value(float(high) / unit, float(prediction.mean) / unit)
 
-    def sentence(self, found: base.Value, of: base.Subject) -> str:
+    def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how many are expected, and how many there may be."""
         if self.as_fraction:
-            numbers = (percent(found.estimate or 0.0), percent(found.number, self.limit))
+            numbers = (percent(value.estimate or 0.0), percent(value.number, self.limit))
             most = as_given(self.limit)
         else:
-            numbers = (expectation(found.estimate or 0.0), f"{found.number:,.6g}")
+            numbers = (expectation(value.estimate or 0.0), f"{value.number:,.6g}")
             most = f"{self.limit:,.6g}"
         return (
             f"In a group of {self.group_size:,}, {numbers[0]} are expected to be alone with their "
-            f"{of.columns}, and {numbers[1]} is the upper end of the 95% interval; at most {most} "
-            "may be"
+            f"{subject.columns}, and {numbers[1]} is the upper end of the 95% interval; at most "
+            f"{most} may be"
         )
 
     @property
@@ -136,13 +136,13 @@ class PredictedSingletons(base.SizeBudget):
         )
 
     @classmethod
-    def limits(cls, given: Mapping[str, Any], severity: str) -> dict[str, Any]:
+    def limits(cls, value: Mapping[str, Any], severity: str) -> dict[str, Any]:
         """Return a limit for each of the two that is given."""
-        group = {"group_size": given["group_size"], "severity": severity}
-        found = [
-            {**group, key: given[name]} for name, key in _LIMITS.items() if given[name] is not None
+        group = {"group_size": value["group_size"], "severity": severity}
+        results = [
+            {**group, key: value[name]} for name, key in _LIMITS.items() if value[name] is not None
         ]
-        return {cls.key: found} if found else {}
+        return {cls.key: results} if results else {}
 
     def expected(self, context: Context) -> dict[str, Any]:
         """Return the group, and the field of the limit."""

@@ -83,13 +83,13 @@ def _says(asked: Mapping[str, Any]) -> str:
         "max_average": "at most $max_average on average",
         "max_share_above": "above $threshold for at most $max_share_above of the records",
     }
-    given = [limit for name, limit in limits.items() if asked.get(name) is not None]
-    return f"The risk that a $attacker finds somebody by $qids is {', and '.join(given)}."
+    values = [limit for name, limit in limits.items() if asked.get(name) is not None]
+    return f"The risk that a $attacker finds somebody by $qids is {', and '.join(values)}."
 
 
-def _refuse_number(given: Any, where: str, said: str) -> None:
-    if isinstance(given, (int, float)) and not isinstance(given, bool):
-        raise PolicyError(f"{where}: {given:g} alone does not say {said}{given:g}}}}}")
+def _refuse_number(value: Any, where: str, said: str) -> None:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        raise PolicyError(f"{where}: {value:g} alone does not say {said}{value:g}}}}}")
 
 
 def _keys(measure: str) -> dict[str, base.BudgetKey]:
@@ -156,11 +156,11 @@ class RiskBudget(base.SizeBudget):
         return name.startswith(f"{cls.key}.")
 
     @classmethod
-    def read(cls, given: Any, where: str) -> list[base.Budget]:
+    def read(cls, argument: Any, where: str) -> list[base.Budget]:
         """Read the limits of every attacker."""
-        found: list[base.Budget] = []
-        _refuse_number(given, where, f"whose risk it is: {cls.key}: {{prosecutor: {{highest: ")
-        for attacker, limits in fields.mapping(given, where, ATTACKERS).items():
+        results: list[base.Budget] = []
+        _refuse_number(argument, where, f"whose risk it is: {cls.key}: {{prosecutor: {{highest: ")
+        for attacker, limits in fields.mapping(argument, where, ATTACKERS).items():
             here, measures = f"{where}.{attacker}", ATTACKERS[attacker]
             _refuse_number(limits, here, f"which risk: {cls.key}: {{{attacker}: {{{measures[0]}: ")
             stated = fields.mapping(limits, here, measures)
@@ -168,17 +168,17 @@ class RiskBudget(base.SizeBudget):
                 raise PolicyError(f"{here} holds no budget; there are {', '.join(measures)}")
             for measure, value in stated.items():
                 at, keys = f"{here}.{measure}", _keys(measure)
-                found += [
+                results += [
                     cls(
                         attacker=attacker,
                         measure=measure,
-                        **cls.read_keys(one, at, keys, bare=len(keys) == 1),
+                        **cls.read_keys(item, at, keys, bare=len(keys) == 1),
                     )
-                    for one in base.each(value, at)
+                    for item in base.each(value, at)
                 ]
-        if not found:
+        if not results:
             raise PolicyError(f"{where} holds no budget; there are {', '.join(ATTACKERS)}")
-        return found
+        return results
 
     @classmethod
     def schema(cls, at: str) -> dict[str, Any]:
@@ -225,27 +225,27 @@ class RiskBudget(base.SizeBudget):
         risk = with_weight(risk, seen.sizes)
         who = getattr(risk, self.attacker)
         if self.measure == "share_above":
-            found = who.share_interval(self.threshold)
+            share_interval = who.share_interval(self.threshold)
         else:
-            found = getattr(who, f"{self.measure}_interval")
+            share_interval = getattr(who, f"{self.measure}_interval")
         if not isinstance(risk, SampledRisk):
-            return base.Value(found.high)
-        return base.Value(found.high, found.low, risk.assumes)
+            return base.Value(share_interval.high)
+        return base.Value(share_interval.high, share_interval.low, risk.assumes)
 
-    def sentence(self, found: base.Value, of: base.Subject) -> str:
+    def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how large the risk is, or how many have a larger one."""
-        low, rests_on = found.estimate, f" ({found.note})" if found.note else ""
+        low, rests_on = value.estimate, f" ({value.note})" if value.note else ""
         if self.measure == "share_above":
             least = "" if low is None else f"From {percent(low)} to "
             return (
-                f"{least}{percent(found.number, self.limit)} of the {of.who}s have a risk above "
-                f"{as_given(self.threshold or 0.0)} from a {self.attacker}{rests_on}; "
+                f"{least}{percent(value.number, self.limit)} of the {subject.who}s have a risk "
+                f"above {as_given(self.threshold or 0.0)} from a {self.attacker}{rests_on}; "
                 f"at most {as_given(self.limit)} may"
             )
         least = "" if low is None else f"from {percent(low)} to "
         return (
             f"The {self.measure} risk from a {self.attacker} is {least}"
-            f"{percent(found.number, self.limit)}{rests_on}; "
+            f"{percent(value.number, self.limit)}{rests_on}; "
             f"at most {as_given(self.limit)} is allowed"
         )
 
@@ -288,21 +288,21 @@ class RiskBudget(base.SizeBudget):
         return {"measures": names[self.measure]} if asked else {}
 
     @classmethod
-    def limits(cls, given: Mapping[str, Any], severity: str) -> dict[str, Any]:
+    def limits(cls, value: Mapping[str, Any], severity: str) -> dict[str, Any]:
         """Return the limits of one attacker."""
-        if (given["max_share_above"] is None) != (given["threshold"] is None):
+        if (value["max_share_above"] is None) != (value["threshold"] is None):
             raise PolicyError("max_share_above and threshold belong together")
-        said = [key for key in OF_SAMPLE if given[key] is not None]
-        if given["attacker"] == "prosecutor" and said:
+        said = [key for key in OF_SAMPLE if value[key] is not None]
+        if value["attacker"] == "prosecutor" and said:
             raise PolicyError(f"the prosecutor knows who is in the table: {said[0]} is of no use")
-        found: dict[str, Any] = {
-            measure: {"at_most": given[f"max_{measure}"], "severity": severity}
+        results: dict[str, Any] = {
+            measure: {"at_most": value[f"max_{measure}"], "severity": severity}
             for measure in ATTACKERS["prosecutor"]
-            if given[f"max_{measure}"] is not None
+            if value[f"max_{measure}"] is not None
         }
-        if "share_above" in found:
-            found["share_above"]["threshold"] = given["threshold"]
-        return {cls.key: {given["attacker"]: found}} if found else {}
+        if "share_above" in results:
+            results["share_above"]["threshold"] = value["threshold"]
+        return {cls.key: {value["attacker"]: results}} if results else {}
 
     def expected(self, context: Context) -> dict[str, Any]:
         """Return the limit in the field of its measure."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 DISTANCES = ("equal", "ordered", "hierarchical")
 
 
-def _order(given: Any, where: str) -> tuple[Any, ...]:
-    values = fields.listed(given, where)
+def _order(argument: Any, where: str) -> tuple[Any, ...]:
+    values = fields.listed(argument, where)
     if not all(isinstance(value, (str, int, float)) for value in values):
         raise PolicyError(f"{where} lists texts or numbers, from the smallest to the largest")
     if any(isinstance(value, float) and not math.isfinite(value) for value in values):
@@ -31,15 +31,15 @@ def _order(given: Any, where: str) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _hierarchy(given: Any, where: str) -> Any:
+def _hierarchy(value: Any, where: str) -> Any:
     # A path would make the policy's digest say nothing of the tree.
-    if not isinstance(given, (dict, list)):
+    if not isinstance(value, (dict, list)):
         raise PolicyError(f"{where} is a nested mapping or a list of rows, written out")
     try:
-        Hierarchy.of(given)
+        Hierarchy.of(value)
     except HierarchyError as error:
         raise PolicyError(f"{where}: {error}") from None
-    return _as_text(given)
+    return _as_text(value)
 
 
 def _as_text(tree: Any) -> Any:
@@ -134,13 +134,13 @@ class TCloseness(base.SensitiveBudget):
     hierarchy: Any = None
 
     @classmethod
-    def read_one(cls, given: Any, where: str) -> Self:
+    def read_one(cls, value: Any, where: str) -> Self:
         """Read one limit; which distance is meant is never left to the table."""
-        if isinstance(given, dict) and given.get("distance") == "auto":
+        if isinstance(value, dict) and value.get("distance") == "auto":
             raise PolicyError(
                 f"{where}.distance must be named in a policy: {', '.join(DISTANCES)}, not 'auto'"
             )
-        made = super().read_one(given, where)
+        made = super().read_one(value, where)
         if made.order is not None and made.distance != "ordered":
             raise PolicyError(f"{where}.order has no use with distance {made.distance!r}")
         if (made.hierarchy is not None) != (made.distance == "hierarchical"):
@@ -154,11 +154,11 @@ class TCloseness(base.SensitiveBudget):
         )
         return ordered, Score(distance)
 
-    def sentence(self, found: base.Value, of: base.Subject) -> str:
+    def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how far the worst class is away."""
         return (
-            f"The worst class of {of.columns} is {found.number:.6g} away from the table in "
-            f"{of.sensitive} ({self.distance} distance); at most {self.limit:g} is allowed"
+            f"The worst class of {subject.columns} is {value.number:.6g} away from the table in "
+            f"{subject.sensitive} ({self.distance} distance); at most {self.limit:g} is allowed"
         )
 
     @property

@@ -57,20 +57,20 @@ class WholePerson(base.SizeBudget):
 
     def value(self, seen: base.Seen) -> base.Value | Problem:
         """Take the fewest who are alike."""
-        found = seen.evidence.apart.get(_PERSONS.name)
-        if found is None:
+        result = seen.evidence.apart.get(_PERSONS.name)
+        if result is None:
             return Problem(
                 "no unit says which person a row belongs to: name it in the policy "
                 "(roles: {unit: patient}), or once for the table, as in "
                 "df.anon.declare(unit='patient')"
             )
-        return found if isinstance(found, Problem) else base.Value(found.k)
+        return result if isinstance(result, Problem) else base.Value(result.k)
 
-    def sentence(self, found: base.Value, of: base.Subject) -> str:
+    def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how few are alike."""
         return (
-            f"The fewest persons who have the same rows of {of.columns}, all of them together, "
-            f"are {int(found.number):,}; at least {self.limit:,} are asked for"
+            f"The fewest persons who have the same rows of {subject.columns}, all of them "
+            f"together, are {int(value.number):,}; at least {self.limit:,} are asked for"
         )
 
     @property
@@ -79,6 +79,6 @@ class WholePerson(base.SizeBudget):
         return "1 is oneself, whom everybody is like; 5 and 11 are usual"
 
     @classmethod
-    def counts(cls, given: Mapping[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+    def counts(cls, fields: Mapping[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
         """Count whole persons, whatever the limit."""
         return {cls.key: {cls.limit_key: 1}}

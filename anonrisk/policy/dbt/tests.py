@@ -66,22 +66,22 @@ class _AskedTest:
 def _asked_of(policy: Terms) -> list[_AskedTest]:
     """List the tests that a policy takes; refuse one that they would not tell all of."""
     refused = [*_asked_settings(policy)]
-    found: list[_AskedTest] = []
+    results: list[_AskedTest] = []
     for rule in policy.rules:
         qids = tuple(rule.qids(policy.roles.whole))
         if len(qids) > MOST_SETS:
             refused.append(f"every_subset_of with {len(qids):,} sets (at most {MOST_SETS})")
         for budget in rule.budgets:
-            told = [*_of_budget(budget, qids, policy)]
-            if not told:
+            lines = [*_of_budget(budget, qids, policy)]
+            if not lines:
                 refused.append(_said(budget, rule))
-            found += told
+            results += lines
     if refused:
         raise PolicyError(
             f"tests in SQL cannot tell: {'; '.join(dict.fromkeys(refused))}. A model in Python "
             "asks Policy.check itself, which can: anonrisk dbt --python"
         )
-    return found
+    return results
 
 
 def _asked_settings(policy: Terms) -> Iterator[str]:
@@ -146,8 +146,8 @@ def sql_tests(policy: Policy, model: str, name: str) -> dict[str, str]:
         f"{prefix}_columns": _columns_test(policy),
         f"{prefix}_rows": _rows_test(policy, asked),
     }
-    for i, one in enumerate(asked, 1):
-        tests[f"{prefix}_{i}_{slug_of(one.budget.name)}"] = _budget_test(one, policy)
+    for i, item in enumerate(asked, 1):
+        tests[f"{prefix}_{i}_{slug_of(item.budget.name)}"] = _budget_test(item, policy)
     mark = f"{MARK} {__version__}"
     head = f"{{# {mark} from the policy {policy.digest}: run anonrisk dbt again to change it. #}}\n"
     texts = (
@@ -187,9 +187,9 @@ def _rows_test(policy: Policy, asked: Sequence[_AskedTest]) -> str:
     roles = policy.roles
     needed: list[Name] = [] if roles.unit is None else [roles.unit]
     if policy.missing == "error":
-        needed += [name for one in asked for qid in one.qids for name in qid]
+        needed += [name for item in asked for qid in item.qids for name in qid]
     if policy.missing_sensitive != "value":
-        needed += [one.sensitive for one in asked if one.sensitive is not None]
+        needed += [item.sensitive for item in asked if item.sensitive is not None]
     gaps = [f"{_cell(name)} is null" for name in dict.fromkeys(needed)]
     return f"""{_config("fail")}
 {{%- if execute %}}
@@ -259,10 +259,9 @@ def _settings(severity: str) -> dict[str, Any]:
 
 
 def _config(severity: str) -> str:
-    given = {key: value for key, value in _settings(severity).items() if value is not None}
-    return (
-        f"{{{{ config({', '.join(f'{key}={_literal(value)}' for key, value in given.items())}) }}}}"
-    )
+    fields = {key: value for key, value in _settings(severity).items() if value is not None}
+    listed = ", ".join(f"{key}={_literal(value)}" for key, value in fields.items())
+    return f"{{{{ config({listed}) }}}}"
 
 
 # ---- Jinja --------------------------------------------------------------------------------------
@@ -295,7 +294,7 @@ def _macros() -> str:
     types = {ADAPTERS[dialect]: compiled.Types.of(dialect) for dialect in compiled.DIALECTS}
 
     def listed(what: str) -> str:
-        return _literal({adapter: list(getattr(of, what)) for adapter, of in types.items()})
+        return _literal({adapter: list(getattr(source, what)) for adapter, source in types.items()})
 
     return _replaced(
         _MACROS,

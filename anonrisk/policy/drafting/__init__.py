@@ -80,15 +80,15 @@ def draft(
         column: fixed.get(column) or Proposal("direct", f"{why}; it must be gone")
         for column, why in unsupported.items()
     }
-    found = _together(engine, frame, made, facts, seconds)
-    made |= propose.unlike(made, facts, found)
-    made = propose.with_reasons(made, facts, found)
+    together = _together(engine, frame, made, facts, seconds)
+    made |= propose.unlike(made, facts, together)
+    made = propose.with_reasons(made, facts, together)
     made |= propose.measurable(made, columns)
     made = {column: made[column] for column in columns}
     made |= {label: Proposal("direct", _IN_INDEX) for label in labels}
     document, left_out = _document(start, made, name)
     n_rows = next((seen.n_rows for seen in facts.values()), None)
-    notes = [*_notes(made, found, seconds, left_out)]
+    notes = [*_notes(made, together, seconds, left_out)]
     if engine.schema(frame).row_labels == "unnamed":
         notes.append(_LABELS)
     return document, Drafted(made, tuple(notes), ready, n_rows, left_out)
@@ -184,13 +184,13 @@ def _document(
 
 
 def _notes(
-    made: Mapping[Name, Proposal], found: Together, seconds: float, left_out: Mapping[str, Any]
+    made: Mapping[Name, Proposal], together: Together, seconds: float, left_out: Mapping[str, Any]
 ) -> Iterator[str]:
     """Return what a person must know beside the columns."""
-    if found.n_undecided:
+    if together.n_undecided:
         yield (
             f"The search stopped after {seconds:g} seconds with "
-            f"{count_of(found.n_undecided, 'set')} of columns undecided: columns may single out "
+            f"{count_of(together.n_undecided, 'set')} of columns undecided: columns may single out "
             "more people than is said here."
         )
     if left_out:

@@ -66,8 +66,8 @@ class Drafted:
     @property
     def counts(self) -> str:
         """How many columns have each role."""
-        found = Counter(proposal.role for proposal in self.proposals.values())
-        return ", ".join(f"{found[role]:,} {role}" for role in _ROLES if found[role])
+        counter = Counter(proposal.role for proposal in self.proposals.values())
+        return ", ".join(f"{counter[role]:,} {role}" for role in _ROLES if counter[role])
 
     def rows(self) -> list[list[str]]:
         """List column, role and reason."""

@@ -131,7 +131,7 @@ def look(engine: Engine, frame: Any, columns: Qid) -> tuple[dict[Name, Facts], d
         return {}, dict(counter.unsupported)
     sizes = counter.count([(i,) for i in range(len(counter.columns))])
     counted = zip(sizes, counter.shapes(), counter.numerals(), strict=True)
-    facts = (Facts.of(*one) for one in counted)
+    facts = (Facts.of(*item) for item in counted)
     return dict(zip(counter.columns, facts, strict=True)), dict(counter.unsupported)
 
 
@@ -144,8 +144,8 @@ def together(
 
     outcome = search(counter, ALPHA, MAX_SIZE, time_budget=time_budget)
     best: dict[Name, tuple[Qid, float]] = {}
-    for found in outcome.found:
-        qid, share = found.sizes.qid, found.sizes.uniqueness
+    for result in outcome.found:
+        qid, share = result.sizes.qid, result.sizes.uniqueness
         for column in qid:
             # As `find_qids` ranks: what each thing known about a person buys.
             if column not in best or share / len(qid) > best[column][1] / len(best[column][0]):

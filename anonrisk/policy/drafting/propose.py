@@ -127,55 +127,55 @@ def _keys(
 
 
 def unlike(
-    made: Mapping[Name, Proposal], facts: Mapping[Name, Facts], found: Together
+    made: Mapping[Name, Proposal], facts: Mapping[Name, Facts], together: Together
 ) -> dict[Name, Proposal]:
     """Find the quasi-identifiers that nearly every person has a value of their own of."""
-    enough = found.who == "person" and found.n_records >= lookalikes.ENOUGH
+    enough = together.who == "person" and together.n_records >= lookalikes.ENOUGH
     return {
         column: Proposal(
-            "direct", f"{percent(share)} of {_people(found)} have a value that nobody else has"
+            "direct", f"{percent(share)} of {_people(together)} have a value that nobody else has"
         )
-        for column, share in found.alone.items()
+        for column, share in together.alone.items()
         if enough and share >= lookalikes.NEARLY_ALL and not facts[column].on_scale
         if made[column].reason == ""
     }
 
 
 def with_reasons(
-    made: Mapping[Name, Proposal], facts: Mapping[Name, Facts], found: Together
+    made: Mapping[Name, Proposal], facts: Mapping[Name, Facts], together: Together
 ) -> dict[Name, Proposal]:
     """Return of each quasi-identifier whom it singles out, and what else it may be."""
     # Counts cannot tell what is sensitive; they are asked where no name has told.
     ask = not any(proposal.role == "sensitive" for proposal in made.values())
     return {
-        column: replace(proposal, reason=_quasi(column, facts[column], found, ask=ask))
+        column: replace(proposal, reason=_quasi(column, facts[column], together, ask=ask))
         if proposal.role == "quasi" and not proposal.reason
         else proposal
         for column, proposal in made.items()
     }
 
 
-def _quasi(column: Name, seen: Facts, found: Together, *, ask: bool) -> str:
-    told = [_values(seen), _singles_out(column, found) + _coarser(seen)]
+def _quasi(column: Name, seen: Facts, together: Together, *, ask: bool) -> str:
+    lines = [_values(seen), _singles_out(column, together) + _coarser(seen)]
     if hints.is_seen_by_others(column):
-        told.append("or sensitive? It is of a special category that others often see")
+        lines.append("or sensitive? It is of a special category that others often see")
     elif hints.is_weight(column):
-        told.append("or weight? By its name it may be a sampling weight")
+        lines.append("or weight? By its name it may be a sampling weight")
     elif ask and seen.few_and_uneven and not hints.is_known_to_others(column):
         share = percent(seen.commonest / seen.n_rows)
-        told.append(f"or sensitive? Few values, the commonest in {share} of the rows")
-    return "; ".join(told)
+        lines.append(f"or sensitive? Few values, the commonest in {share} of the rows")
+    return "; ".join(lines)
 
 
-def _singles_out(column: Name, found: Together) -> str:
-    if column not in found.best:
+def _singles_out(column: Name, together: Together) -> str:
+    if column not in together.best:
         sets = f"no set of up to {MAX_SIZE} columns needs it to single out {percent(ALPHA)}"
-        return f"{sets}, as far as the search came" if found.n_undecided else sets
-    qid, share = found.best[column]
+        return f"{sets}, as far as the search came" if together.n_undecided else sets
+    qid, share = together.best[column]
     others = [repr(name) for name in qid if name != column]
     if not others:
-        return f"singles out {percent(share)} of {_people(found)} by itself"
-    return f"singles out {percent(share)} of {_people(found)} with {' and '.join(others)}"
+        return f"singles out {percent(share)} of {_people(together)} by itself"
+    return f"singles out {percent(share)} of {_people(together)} with {' and '.join(others)}"
 
 
 def measurable(made: Mapping[Name, Proposal], names: Iterable[Name]) -> dict[Name, Proposal]:
@@ -192,8 +192,8 @@ def measurable(made: Mapping[Name, Proposal], names: Iterable[Name]) -> dict[Nam
     return {column: Proposal("quasi", f"{why}; {made[column].reason}") for column in left}
 
 
-def _people(found: Together) -> str:
-    return count_of(found.n_records, found.who)
+def _people(together: Together) -> str:
+    return count_of(together.n_records, together.who)
 
 
 def _looks(seen: Facts) -> str:

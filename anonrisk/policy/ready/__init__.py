@@ -21,8 +21,8 @@ def names() -> list[str]:
     >>> names()
     ['cms_k11', 'hipaa_style', 'open_data', 'research_k5']
     """
-    found = (entry.name for entry in resources.files(__name__).iterdir())
-    return sorted(name.removesuffix(_ENDING) for name in found if name.endswith(_ENDING))
+    result = (entry.name for entry in resources.files(__name__).iterdir())
+    return sorted(name.removesuffix(_ENDING) for name in result if name.endswith(_ENDING))
 
 
 def read(name: Any) -> Any:

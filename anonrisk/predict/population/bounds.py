@@ -160,15 +160,15 @@ def _with_certainties(
     if not s1:
         # Nothing of this table to match: what stays is the average of tables drawn like it.
         return Bounds(uniques, None, matches, widened)
-    found = drawn(uniques, sample.f, alpha)
-    known = Interval(min(max(found.low, sure.matches.low), s1), min(found.high, s1))
+    result = drawn(uniques, sample.f, alpha)
+    known = Interval(min(max(result.low, sure.matches.low), s1), min(result.high, s1))
     # A sum of shares of certainty varies less than a Poisson number of the same mean.
     low = floor(pdtrik(alpha / 2, matches.low)) if matches.low >= 1 else 0
     high = ceil(pdtrik(1 - alpha / 2, matches.high)) if matches.high > 0 else 0
-    found = Interval(
+    result = Interval(
         min(max(low, sure.matches.low, 0), s1), min(max(high, known.low, sure.matches.low), s1)
     )
-    return Bounds(uniques, known / s1, found, widened)
+    return Bounds(uniques, known / s1, result, widened)
 
 
 def drawn(people: Interval, fraction: float, alpha: float) -> Interval:
@@ -274,9 +274,9 @@ class Programme:
         top = int(F.max(initial=0)) + _ROWS
         drawn, rest = _falling(self.sample.n, top), _falling(self.sample.N - self.sample.n, top)
         all_ = _falling(self.sample.N, top)
-        of = F.astype(int)
+        source = F.astype(int)
         ways = gammaln(F + 1) - gammaln(j + 1) - gammaln(np.maximum(F - j, 0) + 1)
-        logs = ways + drawn[j] + rest[np.maximum(of - j, 0)] - all_[of]
+        logs = ways + drawn[j] + rest[np.maximum(source - j, 0)] - all_[source]
         return np.where(j <= F, np.exp(logs), 0.0)
 
     @cached_property
@@ -309,14 +309,14 @@ class Programme:
         """Bound Σ cost x from below, or the amount by which all limits must be widened."""
         best = -np.inf
         for _ in range(_ROUNDS):
-            found = _solve(cost[self.used], self._table[:, self.used], right, widen=widen)
-            dual, level = found.ineqlin.marginals, float(found.eqlin.marginals[0])
+            result = _solve(cost[self.used], self._table[:, self.used], right, widen=widen)
+            dual, level = result.ineqlin.marginals, float(result.eqlin.marginals[0])
             # The shares sum to one, so that the worst reduced cost is all that any size can add.
             reduced = cost - dual @ self._table - level
             best = max(best, float(right @ dual) + level + min(float(reduced.min()), 0.0))
             new = np.flatnonzero(reduced < -1e-9)
             new = new[~np.isin(new, self.used)]
-            if not len(new) or best >= found.fun - max(_NEAR * abs(found.fun), 1e-9):
+            if not len(new) or best >= result.fun - max(_NEAR * abs(result.fun), 1e-9):
                 break
             self.used = np.union1d(self.used, self._lowest(reduced, new))
         return best
@@ -345,10 +345,10 @@ def _solve(cost: Floats, matrix: Floats, right: Floats, *, widen: bool) -> Optim
     if widen:
         cost, shares = np.append(np.zeros(len(cost)), 1.0), np.append(shares, 0.0)
         matrix = np.hstack((matrix, np.full((len(matrix), 1), -1.0)))
-    found = linprog(cost, matrix, right, shares[None, :], [1.0], method="highs")
-    if not found.success:
+    result = linprog(cost, matrix, right, shares[None, :], [1.0], method="highs")
+    if not result.success:
         raise ModelError(
             "no bounds: the linear programme over all populations that agree with the table "
-            f"could not be solved (status {found.status})"
+            f"could not be solved (status {result.status})"
         )
-    return found
+    return result

@@ -95,17 +95,17 @@ class PopulationEstimate(Document, render.PrintedTable):
 
     def __getitem__(self, model: str) -> ModelEstimate:
         """Get what one model says, by its name."""
-        for one in self.estimates:
-            if one.model == model:
-                return one
-        known = ", ".join(repr(one.model) for one in self.estimates)
+        for estimate in self.estimates:
+            if estimate.model == model:
+                return estimate
+        known = ", ".join(repr(estimate.model) for estimate in self.estimates)
         raise ArgumentError(f"no estimate by that model; there is {known}")
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table: the bounds, then a row for each model."""
         import pandas as pd
 
-        rows = [self._bounds_row(), *(self._model_row(one) for one in self.estimates)]
+        rows = [self._bounds_row(), *(self._model_row(estimate) for estimate in self.estimates)]
         return pd.DataFrame(rows)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -119,26 +119,26 @@ class PopulationEstimate(Document, render.PrintedTable):
             Where to draw; a new figure if left out. Models that say something else, as how likely
             a match is to be correct, are not in it.
         """
-        models = [one for one in self.estimates if self._row(one)[2] != "-"]
+        models = [model for model in self.estimates if self._row(model)[2] != "-"]
         ax, colours = pictures.start(ax, len(models) + 1)
         bounds = self.unique_fraction
         ax.axvspan(bounds.low, bounds.high, color=colours.blue, alpha=0.15, linewidth=0)
         width = bounds.high - bounds.low
         ax.barh(0, width, 0.5, bounds.low, color=colours.blue, edgecolor=colours.blue, linewidth=2)
         labels, ends, texts = ["bounds"], [bounds.high], [_shares(bounds)]
-        for place, one in enumerate(models, start=1):
-            interval = None if one.match_correct is not None else one.interval
-            given = [] if interval is None else [interval.low, interval.high]
-            known = [end / self.population_size for end in given]
+        for place, model in enumerate(models, start=1):
+            interval = None if model.match_correct is not None else model.interval
+            values = [] if interval is None else [interval.low, interval.high]
+            known = [end / self.population_size for end in values]
             if known:
                 ax.hlines(place, known[0], known[1], color=colours.quiet, linewidth=3)
-            if one.uniques is not None:
-                known.append(one.uniques / self.population_size)
-                inside = ax.get_facecolor() if one.doubtful else colours.good
+            if model.uniques is not None:
+                known.append(model.uniques / self.population_size)
+                inside = ax.get_facecolor() if model.doubtful else colours.good
                 ax.plot(known[-1], place, "D", color=colours.good, markerfacecolor=inside)
-            labels.append(one.model)
+            labels.append(model.model)
             ends.append(max(known))
-            texts.append(f"{self._row(one)[2]}{', doubtful' if one.doubtful else ''}")
+            texts.append(f"{self._row(model)[2]}{', doubtful' if model.doubtful else ''}")
         for place, (end, text) in enumerate(zip(ends, texts, strict=True)):
             pictures.beside(ax, place, end, text)
         pictures.rows(ax, labels, self._headline())
@@ -167,19 +167,27 @@ class PopulationEstimate(Document, render.PrintedTable):
         return {**row, "attacker": LINKER, "doubtful": self.widened > 1, "note": BASES[self.basis]}
 
     @staticmethod
-    def _model_row(one: ModelEstimate) -> dict[str, Any]:
+    def _model_row(model_estimate: ModelEstimate) -> dict[str, Any]:
         row: dict[str, Any] = {
-            "model": one.model,
-            "formula": one.formula,
-            "converged": one.converged,
+            "model": model_estimate.model,
+            "formula": model_estimate.formula,
+            "converged": model_estimate.converged,
         }
         for name in _FIGURES:
-            value = getattr(one, name)
+            value = getattr(model_estimate, name)
             row[name] = float("nan") if value is None else value
-        if one.interval is not None:
-            lead = "match_correct" if one.match_correct is not None else "uniques"
-            row |= {f"{lead}_low": one.interval.low, f"{lead}_high": one.interval.high}
-        return {**row, "attacker": one.attacker, "doubtful": one.doubtful, "note": one.note}
+        if model_estimate.interval is not None:
+            lead = "match_correct" if model_estimate.match_correct is not None else "uniques"
+            row |= {
+                f"{lead}_low": model_estimate.interval.low,
+                f"{lead}_high": model_estimate.interval.high,
+            }
+        return {
+            **row,
+            "attacker": model_estimate.attacker,
+            "doubtful": model_estimate.doubtful,
+            "note": model_estimate.note,
+        }
 
     # ---- printing -------------------------------------------------------------------------
 
@@ -223,38 +231,55 @@ class PopulationEstimate(Document, render.PrintedTable):
         ends = [_between(self.uniques), _shares(self.unique_fraction), share]
         return [
             ["bounds", *ends, _between(self.matches), "-"],
-            *(self._row(one) for one in self.estimates),
+            *(self._row(estimate) for estimate in self.estimates),
         ]
 
-    def _row(self, one: ModelEstimate) -> list[str]:
-        uniques, share = _number(one.uniques), "-"
-        if one.uniques is not None:
-            share = render.percent(one.uniques / self.population_size)
-        elif one.interval is not None and one.match_correct is None:
-            uniques = f"at most {_number(one.interval.high)}"
-            share = f"at most {render.percent(one.interval.high / self.population_size)}"
-        correct = "-" if one.match_correct is None else render.percent(one.match_correct)
-        if one.match_correct is not None and one.interval is not None:
-            correct += f" ({_shares(one.interval)})"
-        unique = "-" if one.singletons_unique is None else render.percent(one.singletons_unique)
-        return [one.model, uniques, share, unique, _number(one.matches), correct]
+    def _row(self, model_estimate: ModelEstimate) -> list[str]:
+        uniques, share = _number(model_estimate.uniques), "-"
+        if model_estimate.uniques is not None:
+            share = render.percent(model_estimate.uniques / self.population_size)
+        elif model_estimate.interval is not None and model_estimate.match_correct is None:
+            uniques = f"at most {_number(model_estimate.interval.high)}"
+            share = f"at most {render.percent(model_estimate.interval.high / self.population_size)}"
+        correct = (
+            "-"
+            if model_estimate.match_correct is None
+            else render.percent(model_estimate.match_correct)
+        )
+        if model_estimate.match_correct is not None and model_estimate.interval is not None:
+            correct += f" ({_shares(model_estimate.interval)})"
+        unique = (
+            "-"
+            if model_estimate.singletons_unique is None
+            else render.percent(model_estimate.singletons_unique)
+        )
+        return [
+            model_estimate.model,
+            uniques,
+            share,
+            unique,
+            _number(model_estimate.matches),
+            correct,
+        ]
 
     def _notes(self) -> list[str]:
         notes = []
-        for one in self.estimates:
-            lines = [one.note] if one.note else []
-            if one.reidentifications is not None and one.highest_risk is not None:
+        for estimate in self.estimates:
+            lines = [estimate.note] if estimate.note else []
+            if estimate.reidentifications is not None and estimate.highest_risk is not None:
                 lines.insert(
                     0,
-                    f"{_number(one.reidentifications)} correct matches over all records, highest "
-                    f"risk of a record {render.percent(one.highest_risk)}",
+                    f"{_number(estimate.reidentifications)} correct matches over all records, "
+                    f"highest risk of a record {render.percent(estimate.highest_risk)}",
                 )
             if lines:
-                notes.append(f"{one.model}: {'; '.join(lines)}")
+                notes.append(f"{estimate.model}: {'; '.join(lines)}")
         attackers: dict[str, list[str]] = {}
-        for one in self.estimates:
-            attackers.setdefault(one.attacker, []).append(one.model)
-        notes += [f"attacker of {', '.join(of)}: {who}" for who, of in attackers.items()]
+        for estimate in self.estimates:
+            attackers.setdefault(estimate.attacker, []).append(estimate.model)
+        notes += [
+            f"attacker of {', '.join(attacker)}: {who}" for who, attacker in attackers.items()
+        ]
         return notes
 
 

@@ -53,7 +53,7 @@ def leaves_room(figure: float, known: Interval) -> bool:
     return known.high > FAR * figure or figure > FAR * known.low
 
 
-def doubted(one: ModelEstimate, known: Bounds) -> ModelEstimate:
+def doubted(model_estimate: ModelEstimate, known: Bounds) -> ModelEstimate:
     """Mark an estimate of uniques, or else of matches, that the bounds do not vouch for.
 
     Signs that a model sees itself (classes of Pitman's kind, a good fit) told little about the
@@ -61,15 +61,17 @@ def doubted(one: ModelEstimate, known: Bounds) -> ModelEstimate:
     ``docs/predict_population.md``.
     """
     figure, bounds = (
-        (one.matches, known.matches) if one.uniques is None else (one.uniques, known.uniques)
+        (model_estimate.matches, known.matches)
+        if model_estimate.uniques is None
+        else (model_estimate.uniques, known.uniques)
     )
     if figure is None or not leaves_room(figure, bounds):
-        return one
+        return model_estimate
     room = f"the bounds allow up to {bounds.high:.4g}"
     if figure:
         low, high = (_times(end / figure) for end in bounds)
         room = f"the bounds allow {low} to {high} times this"
-    return replace(one, doubtful=True, note=f"{one.note}; {room}")
+    return replace(model_estimate, doubtful=True, note=f"{model_estimate.note}; {room}")
 
 
 def _times(factor: float) -> str:
@@ -83,7 +85,7 @@ _STEP = 0.001
 _BIAS = 0.1
 
 
-def loglinear(sample: Sample, found: Independence) -> ModelEstimate:
+def loglinear(sample: Sample, independence: Independence) -> ModelEstimate:
     """Estimate what an attacker can do if the columns are independent, and whether they are.
 
     Notes
@@ -97,10 +99,10 @@ def loglinear(sample: Sample, found: Independence) -> ModelEstimate:
     s1 = sample.s(1)
     if not s1:
         raise ModelError("the log-linear model needs singletons, and the table has none")
-    bias, z = fit_of(sample, found)
+    bias, z = fit_of(sample, independence)
     note = "columns taken to be independent"
     # Beyond chance, and large enough to matter.
-    doubtful = abs(z) > 1.96 and abs(bias) > _BIAS * found.unique
+    doubtful = abs(z) > 1.96 and abs(bias) > _BIAS * independence.unique
     if doubtful:
         way = "many" if bias > 0 else "few"
         note = (
@@ -111,19 +113,19 @@ def loglinear(sample: Sample, found: Independence) -> ModelEstimate:
         "loglinear",
         "Skinner & Shlomo",
         LINKER,
-        uniques=found.unique / sample.f,
-        singletons_unique=found.unique / s1,
-        matches=found.match,
+        uniques=independence.unique / sample.f,
+        singletons_unique=independence.unique / s1,
+        matches=independence.match,
         parameters={"bias": bias, "z": z, "p_value": erfc(abs(z) / sqrt(2))},
         doubtful=doubtful,
         note=note,
     )
 
 
-def fit_of(sample: Sample, found: Independence) -> tuple[float, float]:
+def fit_of(sample: Sample, independence: Independence) -> tuple[float, float]:
     """Return the estimated bias B of the number of uniques, and B over its standard deviation."""
     n, c = sample.n, (1 - sample.f) / sample.f
-    mean = _mean_of(n, found.margins)
+    mean = _mean_of(n, independence.margins)
 
     def weights(mu: Floats) -> tuple[Floats, Floats]:
         kept = np.exp(-mu / sample.f)
@@ -138,7 +140,7 @@ def fit_of(sample: Sample, found: Independence) -> tuple[float, float]:
         return a * a + 2 * b * b * mu
 
     # Sums over all cells of a function of μ are n times means over people of it divided by μ.
-    bias = found.observed + n * mean(expected)
+    bias = independence.observed + n * mean(expected)
     sd = sqrt(n * mean(spread))
     return bias, bias / sd if sd else 0.0
 
@@ -229,15 +231,15 @@ def estimate(
         raise ArgumentError(
             "the log-linear model needs the columns: ask it of the table, not of its class sizes"
         )
-    found = bounds(sample)
-    if found.widened > 1:
+    outcome = bounds(sample)
+    if outcome.widened > 1:
         warn_of_approximation(
             "the class sizes are not those of a simple random sample (were small classes removed "
             "from it?): the bounds are no longer 95% ones, and no model holds"
         )
     if model == "auto":
-        return _result(sample, found, [_tried(sample, name) for name in _asked(sample)])
-    result = _result(sample, found, [_one(sample, model, independence)])
+        return _result(sample, outcome, [_tried(sample, name) for name in _asked(sample)])
+    result = _result(sample, outcome, [_one(sample, model, independence)])
     _warn_of_doubt(result.estimates[0])
     return result
 
@@ -314,7 +316,7 @@ def dankar(sample: Sample) -> ModelEstimate:
         chosen = zayatz(sample)
         # Where SNB fails, Zayatz stands alone: so says the rule.
         with suppress(ModelError):
-            chosen = min(chosen, snb(sample), key=lambda one: one.uniques or 0.0)
+            chosen = min(chosen, snb(sample), key=lambda item: item.uniques or 0.0)
     note = f"by {chosen.model}; a rule, not a bound"
     return replace(chosen, model="dankar", formula="P7", note=note)
 
@@ -435,7 +437,7 @@ def _whole(sample: Sample, model: str) -> PopulationEstimate:
 
 def _result(
     sample: Sample,
-    found: Bounds,
+    result: Bounds,
     rows: Sequence[ModelEstimate],
 ) -> PopulationEstimate:
     sizes = sample.classes_of
@@ -443,12 +445,12 @@ def _result(
         population_size=sample.N,
         n_records=sample.n,
         singletons=sample.s(1),
-        uniques=found.uniques,
-        singletons_unique=found.singletons_unique,
-        matches=found.matches,
-        widened=found.widened,
-        basis=found.basis,
-        estimates=tuple(doubted(row, found) for row in rows),
+        uniques=result.uniques,
+        singletons_unique=result.singletons_unique,
+        matches=result.matches,
+        widened=result.widened,
+        basis=result.basis,
+        estimates=tuple(doubted(row, result) for row in rows),
         qid=sizes.qid,
         unit=sizes.unit,
         missing=sizes.missing,
@@ -456,7 +458,7 @@ def _result(
     )
 
 
-def _warn_of_doubt(one: ModelEstimate) -> None:
+def _warn_of_doubt(model_estimate: ModelEstimate) -> None:
     """Warn of an answer that was asked for by name and is known to be doubtful."""
-    if one.doubtful:
-        warn_of_approximation(f"{one.model}: {one.note}")
+    if model_estimate.doubtful:
+        warn_of_approximation(f"{model_estimate.model}: {model_estimate.note}")

@@ -144,10 +144,10 @@ def _fit(sample: Sample) -> tuple[float, float]:
             "the Poisson-gamma model cannot be fitted: classes are more even than it allows"
         )
     around = (float(grid[best - 1]), float(grid[best + 1]))
-    found = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-10})
-    if not found.success:
+    result = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-10})
+    if not result.success:
         raise ModelError("the Poisson-gamma model cannot be fitted: its likelihood has no maximum")
-    return exp(found.x), _scale(sample, exp(found.x))
+    return exp(result.x), _scale(sample, exp(result.x))
 
 
 def _scale(sample: Sample, alpha: float) -> float:

@@ -134,9 +134,9 @@ def snb_chances(alpha: float, beta: float, f: float) -> tuple[float, float, floa
     B, t = 1 - beta, 1 - f
     D = 1 - t * B
     thinned = _thinned(alpha, beta, f)
-    one = f * thinned * (1 + t * alpha * B / D)
-    two = 0.5 * f * f * alpha * B * thinned / D**2 * (2 - (1 - alpha) * t * B)
-    return t * thinned, one, two
+    p_one = f * thinned * (1 + t * alpha * B / D)
+    p_two = 0.5 * f * f * alpha * B * thinned / D**2 * (2 - (1 - alpha) * t * B)
+    return t * thinned, p_one, p_two
 
 
 def _thinned(alpha: float, beta: float, f: float) -> float:
@@ -165,10 +165,10 @@ def _fit(sample: Sample, K: float) -> tuple[float, float]:
 
     best, least = None, np.inf
     for start in _STARTS:
-        found = root(gaps, start, method="hybr", tol=1e-12)
-        if np.abs(found.fun).max() > 1e-9 or np.abs(found.x).max() >= _FAR:
+        result = root(gaps, start, method="hybr", tol=1e-12)
+        if np.abs(result.fun).max() > 1e-9 or np.abs(result.x).max() >= _FAR:
             continue
-        pair = exp(found.x[0]), 1 / (1 + exp(-found.x[1]))
+        pair = exp(result.x[0]), 1 / (1 + exp(-result.x[1]))
         gap = abs(K * (1 - snb_chances(*pair, sample.f)[0]) - sample.u)
         if gap < least:
             best, least = pair, gap

@@ -116,9 +116,9 @@ def compare(
     """
     earlier = previous
     key = previous.key if isinstance(previous, State) else Key.generate()
-    now = state(frame, qids, unit=unit, sensitive=sensitive, key=key, missing=missing)
+    current = state(frame, qids, unit=unit, sensitive=sensitive, key=key, missing=missing)
     if not isinstance(previous, State):
-        asked = now.counts
+        asked = current.counts
         earlier = state(
             previous,
             asked.qid,
@@ -127,20 +127,20 @@ def compare(
             key=key,
             missing=missing,
         )
-    return compare_states(earlier, now)
+    return compare_states(earlier, current)
 
 
-def compare_states(before: State, now: State) -> Comparison:
+def compare_states(before: State, current: State) -> Comparison:
     """Compare two states of one key; see `anonrisk.compare`.
 
     The quasi-identifier may be another one, if there is a unit: the same persons are then looked
     for in other classes. Other units, sensitive columns, types of columns and ways to take missing
     values are refused.
     """
-    return now.compare(before)
+    return current.compare(before)
 
 
-def compare_all(earlier: Sequence[State], now: State) -> Iterator[Comparison]:
+def compare_all(earlier: Sequence[State], current: State) -> Iterator[Comparison]:
     """Compare a state with each earlier one, then with all of them together.
 
     Together means the union of those with one quasi-identifier, where there is a unit: what was
@@ -159,12 +159,12 @@ def compare_all(earlier: Sequence[State], now: State) -> Iterator[Comparison]:
     [0, 0, 1]
     """
     unions: dict[Qid, list[State]] = {}
-    for one in earlier:
-        yield compare_states(one, now)
-        unions.setdefault(one.counts.qid, []).append(one)
+    for item in earlier:
+        yield compare_states(item, current)
+        unions.setdefault(item.counts.qid, []).append(item)
     for states in unions.values():
-        if len(states) > 1 and now.counts.unit is not None:
+        if len(states) > 1 and current.counts.unit is not None:
             union, *rest = states
-            for one in rest:
-                union = union.merge(one)
-            yield compare_counts(union.counts, now.counts, of_several=True)
+            for item in rest:
+                union = union.merge(item)
+            yield compare_counts(union.counts, current.counts, of_several=True)

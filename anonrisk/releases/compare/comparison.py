@@ -72,11 +72,11 @@ class Comparisons(render.PrintedTable):
 
     def of(self, table: str) -> tuple[EarlierComparison, ...]:
         """Return those of one table; none if it was not published before."""
-        return tuple(one for one in self.items if one.table == table)
+        return tuple(item for item in self.items if item.table == table)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that serialise as JSON; no cell and no hash of one is among them."""
-        return {"compared": [one.to_dict() for one in self.items]}
+        return {"compared": [item.to_dict() for item in self.items]}
 
     def __iter__(self) -> Iterator[EarlierComparison]:
         return iter(self.items)
@@ -98,15 +98,20 @@ class Comparisons(render.PrintedTable):
     def _rows(self) -> list[list[str]]:
         return [
             [
-                *map(render.named, (one.table, one.since)),
-                *(f"{number:,}" for number in _numbers(one.comparison)),
+                *map(render.named, (item.table, item.since)),
+                *(f"{number:,}" for number in _numbers(item.comparison)),
             ]
-            for one in self.items
+            for item in self.items
         ]
 
 
-def _numbers(found: Comparison) -> tuple[int, ...]:
-    return found.n_before, found.n_now, found.exposed(SHOWN_K), found.learned_values()
+def _numbers(comparison: Comparison) -> tuple[int, ...]:
+    return (
+        comparison.n_before,
+        comparison.n_now,
+        comparison.exposed(SHOWN_K),
+        comparison.learned_values(),
+    )
 
 
 # What may have become of somebody between two releases, by the numbers that `difference` counts in.
@@ -214,7 +219,7 @@ class Comparison(Document, render.PrintedTable):
         as one: those who were added to a class, removed from it, stayed in it while others came or
         went, or moved together. A class whose persons are the same in both exposes nobody.
         """
-        return self._sum(one for one in self._below(k))
+        return self._sum(item for item in self._below(k))
 
     def exposed_by(self, k: int) -> dict[str, int]:
         """Count the same by what became of them; who is in several groups counts in the smallest.
@@ -227,17 +232,17 @@ class Comparison(Document, render.PrintedTable):
         >>> now.anon.compare(now.head(4), "zip", "who").exposed_by(3)
         {'added': 1, 'removed': 0, 'stayed': 1, 'moved': 0}
         """
-        found = Counter(dict.fromkeys(CHANGES, 0))
-        for one in self._below(k):
-            found[one.change] += one.persons
-        return dict(found)
+        counter = Counter(dict.fromkeys(CHANGES, 0))
+        for item in self._below(k):
+            counter[item.change] += item.persons
+        return dict(counter)
 
     def unseen(self, k: int) -> int:
         """Count those of the exposed whose every class has `k` persons or more in each release.
 
         No check of one table alone sees them.
         """
-        return self._sum(one for one in self._below(k) if one.least >= k)
+        return self._sum(item for item in self._below(k) if item.least >= k)
 
     def learned_values(self, sensitive: Name | None = None, *, among: int = 1) -> int:
         """Count the persons whose sensitive value is learned.
@@ -254,7 +259,9 @@ class Comparison(Document, render.PrintedTable):
         """
         least = whole_number(among, "among", at_least=1)
         if sensitive is None:
-            return self._sum(one for one in self.persons if one.learned and one.group >= least)
+            return self._sum(
+                person for person in self.persons if person.learned and person.group >= least
+            )
         if sensitive not in self.learned:
             raise ArgumentError(
                 f"sensitive column {sensitive!r} was not compared{nearest(sensitive, self.learned)}"
@@ -264,14 +271,16 @@ class Comparison(Document, render.PrintedTable):
     def at_risk(self, k: int) -> int:
         """Count the persons who are exposed, or of whom a value is learned: what a gate asks."""
         least = whole_number(k, "k", at_least=2)
-        return self._sum(one for one in self.persons if one.group < least or one.learned)
+        return self._sum(
+            person for person in self.persons if person.group < least or person.learned
+        )
 
     def _below(self, k: int) -> Iterable[ChangedPersons]:
         least = whole_number(k, "k", at_least=2)
-        return (one for one in self.persons if one.group < least)
+        return (person for person in self.persons if person.group < least)
 
-    def _sum(self, found: Iterable[ChangedPersons]) -> int:
-        return sum(one.persons for one in found)
+    def _sum(self, result: Iterable[ChangedPersons]) -> int:
+        return sum(item.persons for item in result)
 
     # ---- giving it away -------------------------------------------------------------------------
 
@@ -288,12 +297,12 @@ class Comparison(Document, render.PrintedTable):
         return "record" if self.net and self.unit is None else "person"
 
     def _lines(self) -> list[str]:
-        who, of = self._who, render.joined(self.qid)
+        who, source = self._who, render.joined(self.qid)
         if self.qid_before != self.qid:
-            of += f", before {render.joined(self.qid_before)}"
+            source += f", before {render.joined(self.qid_before)}"
         both = "" if self.n_both is None else f", {self.n_both:,} in both"
         before = render.count_of(self.n_before, who)
-        return [f"Comparison of {of}: {before} before, {self.n_now:,} now{both}"]
+        return [f"Comparison of {source}: {before} before, {self.n_now:,} now{both}"]
 
     def _header(self) -> tuple[str, ...]:
         return "", f"{self._who}s", "smallest group", f"in groups below {SHOWN_K}"
@@ -302,10 +311,10 @@ class Comparison(Document, render.PrintedTable):
         below = self.exposed_by(SHOWN_K)
         rows = []
         for change in CHANGES:
-            found = [one for one in self.persons if one.change == change]
-            if found:
-                least = min(one.group for one in found)
-                rows.append([change, f"{self._sum(found):,}", f"{least:,}", f"{below[change]:,}"])
+            results = [person for person in self.persons if person.change == change]
+            if results:
+                least = min(item.group for item in results)
+                rows.append([change, f"{self._sum(results):,}", f"{least:,}", f"{below[change]:,}"])
         return rows
 
     def _notes(self) -> list[str]:
@@ -351,13 +360,15 @@ def changed_persons(
     of what became of it among them.
     """
     base = int(least.max(initial=0)) + 1
-    found, numbers = np.unique((coded * base + least) * 2 + learned, return_counts=True)
-    rest, known = np.divmod(found, 2)
+    result, numbers = np.unique((coded * base + least) * 2 + learned, return_counts=True)
+    rest, known = np.divmod(result, 2)
     codes, smallest = np.divmod(rest, base)
     sizes, kinds = np.divmod(codes, len(CHANGES))
     return tuple(
-        ChangedPersons(CHANGES[kind], int(size), int(one), bool(is_known), int(n))
-        for kind, size, one, is_known, n in zip(kinds, sizes, smallest, known, numbers, strict=True)
+        ChangedPersons(CHANGES[kind], int(size), int(item), bool(is_known), int(n))
+        for kind, size, item, is_known, n in zip(
+            kinds, sizes, smallest, known, numbers, strict=True
+        )
     )
 
 
@@ -365,14 +376,14 @@ def changed_classes(added: Integers, removed: Integers) -> tuple[ChangedClasses,
     """Count the classes that had so many added and so many removed, if anybody was."""
     changed = (added > 0) | (removed > 0)
     base = int(removed.max(initial=0)) + 1
-    found, numbers = np.unique(added[changed] * base + removed[changed], return_counts=True)
+    result, numbers = np.unique(added[changed] * base + removed[changed], return_counts=True)
     return tuple(
-        ChangedClasses(int(one // base), int(one % base), int(n))
-        for one, n in zip(found, numbers, strict=True)
+        ChangedClasses(int(item // base), int(item % base), int(n))
+        for item, n in zip(result, numbers, strict=True)
     )
 
 
 def by_size(sizes: Integers) -> dict[int, int]:
     """Count how often each size occurs."""
-    found, numbers = np.unique(sizes, return_counts=True)
-    return {int(size): int(n) for size, n in zip(found, numbers, strict=True)}
+    result, numbers = np.unique(sizes, return_counts=True)
+    return {int(size): int(n) for size, n in zip(result, numbers, strict=True)}

@@ -48,11 +48,11 @@ def interned(hashes: Hashes) -> tuple[Integers, int]:
     >>> interned(np.array([[7, 1], [5, 1], [7, 2], [7, 1]], dtype=np.uint64))
     (array([0, 1, 2, 0]), 3)
     """
-    first, found = numbered(hashes[:, 0])
-    one = np.empty(len(found), dtype=np.uint64)
-    one[first] = hashes[:, 1]
-    if (hashes[:, 1] == one[first]).all():
-        return first, len(found)
+    first, result = numbered(hashes[:, 0])
+    item = np.empty(len(result), dtype=np.uint64)
+    item[first] = hashes[:, 1]
+    if (hashes[:, 1] == item[first]).all():
+        return first, len(result)
     # Two hashes that share 64 bits: rare, unless they are made up.
     last = numbered(hashes[:, 1])[0]
     both, pairs = numbered(first * len(hashes) + last)
@@ -74,10 +74,10 @@ def summed(key: Integers, hashes: Hashes, n: int) -> Hashes:
 
 def all_alike(group: Integers, value: Integers) -> Booleans:
     """Return of each member whether all of the group have its value."""
-    one = np.empty(group.max(initial=0) + 1, dtype=value.dtype)
-    one[group] = value
-    differs = np.zeros(len(one), dtype=bool)
-    differs[group[value != one[group]]] = True
+    item = np.empty(group.max(initial=0) + 1, dtype=value.dtype)
+    item[group] = value
+    differs = np.zeros(len(item), dtype=bool)
+    differs[group[value != item[group]]] = True
     return ~differs[group]
 
 
@@ -89,9 +89,9 @@ def entries_of(counts: KeyedCounts, name: Name) -> Integers:
         hashes.append((values.persons, counts.persons))
     new = np.zeros(len(values.rows), dtype=bool)
     new[:1] = True
-    for one, _ in hashes:
-        new[1:] |= (one[1:] != one[:-1]).any(axis=1)
-    if any(not np.array_equal(one[new], entries) for one, entries in hashes):
+    for item, _ in hashes:
+        new[1:] |= (item[1:] != item[:-1]).any(axis=1)
+    if any(not np.array_equal(item[new], entries) for item, entries in hashes):
         raise StateError(f"the values of column {name!r} are not those of the classes beside them")
     return np.cumsum(new) - 1
 
@@ -102,20 +102,20 @@ def added_by(key: Integers, rows: Integers, n: int, *, by_entry: bool = False) -
     return np.bincount(key, weights=weights, minlength=n).astype(np.int64)
 
 
-def net_difference(before: KeyedCounts, now: KeyedCounts) -> Comparison:
+def net_difference(before: KeyedCounts, keyed_counts: KeyedCounts) -> Comparison:
     """Compare the sizes of classes, and where values are known their numbers in each class.
 
     A class that has one value more and another one less has lost somebody and gained somebody,
     though its size be the same: so many at least came and went. A record has one value, so that
     all who have a value more add up; persons may have several, and only the most count.
     """
-    classes, n = interned(np.concatenate((before.classes, now.classes)))
+    classes, n = interned(np.concatenate((before.classes, keyed_counts.classes)))
     places = np.split(classes, [len(before.rows)])
     sizes = [
-        added_by(of, counts.rows, n, by_entry=counts.persons is not None)
-        for of, counts in zip(places, (before, now), strict=True)
+        added_by(source, counts.rows, n, by_entry=counts.persons is not None)
+        for source, counts in zip(places, (before, keyed_counts), strict=True)
     ]
-    columns = [_net_values((before, now), places, name, n) for name in before.sensitive]
+    columns = [_net_values((before, keyed_counts), places, name, n) for name in before.sensitive]
     gone, come = np.maximum(sizes[0] - sizes[1], 0), np.maximum(sizes[1] - sizes[0], 0)
     for column in columns:
         gone, come = np.maximum(gone, column.certain[0]), np.maximum(come, column.certain[1])
@@ -130,9 +130,9 @@ def net_difference(before: KeyedCounts, now: KeyedCounts) -> Comparison:
     }
     anything = np.logical_or.reduce([*learned.values(), np.zeros(len(whose), dtype=bool)])
     return Comparison(
-        qid=now.qid,
+        qid=keyed_counts.qid,
         qid_before=before.qid,
-        unit=now.unit,
+        unit=keyed_counts.unit,
         net=True,
         n_before=int(sizes[0].sum()),
         n_now=int(sizes[1].sum()),
@@ -145,7 +145,7 @@ def net_difference(before: KeyedCounts, now: KeyedCounts) -> Comparison:
         classes=changed_classes(come, gone),
         persons=changed_persons(group * len(CHANGES) + kind, least, anything),
         learned={name: by_size(group[known]) for name, known in learned.items()},
-        missing=now.missing,
+        missing=keyed_counts.missing,
     )
 
 
@@ -164,8 +164,8 @@ class _NetValues:
     def certain(self) -> tuple[Integers, Integers]:
         """By class, how many went and how many came for certain."""
         less, more = np.zeros((2, self.n_classes), dtype=np.int64)
-        for found, change in zip((less, more), self.changes, strict=True):
-            (np.maximum if self.of_persons else np.add).at(found, self.cls, change)
+        for result, change in zip((less, more), self.changes, strict=True):
+            (np.maximum if self.of_persons else np.add).at(result, self.cls, change)
         return less, more
 
     def learned(self, which: int, changed: Integers) -> Booleans:
@@ -179,19 +179,21 @@ class _NetValues:
 def _net_values(
     releases: tuple[KeyedCounts, KeyedCounts], places: list[Integers], name: Name, n_classes: int
 ) -> _NetValues:
-    values, n_values = interned(np.concatenate([one.values[name].values for one in releases]))
-    cls = np.concatenate(
-        [of[entries_of(one, name)] for one, of in zip(releases, places, strict=True)]
+    values, n_values = interned(
+        np.concatenate([release.values[name].values for release in releases])
     )
-    pair, found = numbered(cls * n_values + values)
+    cls = np.concatenate(
+        [source[entries_of(item, name)] for item, source in zip(releases, places, strict=True)]
+    )
+    pair, result = numbered(cls * n_values + values)
     parts = np.split(pair, [len(releases[0].values[name].rows)])
     old, new = (
-        added_by(part, one.values[name].rows, len(found), by_entry=one.persons is not None)
-        for part, one in zip(parts, releases, strict=True)
+        added_by(part, item.values[name].rows, len(result), by_entry=item.persons is not None)
+        for part, item in zip(parts, releases, strict=True)
     )
     changes = (np.maximum(old - new, 0), np.maximum(new - old, 0))
     return _NetValues(
-        found // n_values, changes, (old, new), n_classes, releases[0].persons is not None
+        result // n_values, changes, (old, new), n_classes, releases[0].persons is not None
     )
 
 
@@ -204,7 +206,7 @@ _N_KINDS = 3 * len(CHANGES)
 
 
 def compare_counts(
-    before: KeyedCounts, now: KeyedCounts, *, of_several: bool = False
+    before: KeyedCounts, keyed_counts: KeyedCounts, *, of_several: bool = False
 ) -> Comparison:
     """Compare the keyed counts of two releases, made under one key.
 
@@ -225,23 +227,25 @@ def compare_counts(
     Comparison
         Without any hash.
     """
-    _check(before, now)
-    if before.persons is None or now.persons is None:
-        return net_difference(before, now)
-    pairs = _Pairs.of(before, now, before.persons, now.persons, by_rows=not of_several)
-    found = _by_person if (pairs.in_before & pairs.in_now).any() else _net_by_person
-    return found(pairs)
+    _check(before, keyed_counts)
+    if before.persons is None or keyed_counts.persons is None:
+        return net_difference(before, keyed_counts)
+    pairs = _Pairs.of(
+        before, keyed_counts, before.persons, keyed_counts.persons, by_rows=not of_several
+    )
+    result = _by_person if (pairs.in_before & pairs.in_now).any() else _net_by_person
+    return result(pairs)
 
 
-def of_one_table(before: KeyedCounts, now: KeyedCounts) -> bool:
+def of_one_table(before: KeyedCounts, keyed_counts: KeyedCounts) -> bool:
     """Return whether the columns are the same, and somebody is in both."""
-    if before.persons is None or now.persons is None:
+    if before.persons is None or keyed_counts.persons is None:
         return False
-    columns = [(one.qid, one.unit, one.sensitive) for one in (before, now)]
+    columns = [(item.qid, item.unit, item.sensitive) for item in (before, keyed_counts)]
     if columns[0] != columns[1]:
         return False
-    n_each = [interned(one)[1] for one in (before.persons, now.persons)]
-    return interned(np.concatenate((before.persons, now.persons)))[1] < sum(n_each)
+    n_each = [interned(item)[1] for item in (before.persons, keyed_counts.persons)]
+    return interned(np.concatenate((before.persons, keyed_counts.persons)))[1] < sum(n_each)
 
 
 def _net_by_person(pairs: _Pairs) -> Comparison:
@@ -249,25 +253,25 @@ def _net_by_person(pairs: _Pairs) -> Comparison:
     return replace(net_difference(*pairs.counts), n_before=n_before, n_now=n_now, n_both=0)
 
 
-def _check(before: KeyedCounts, now: KeyedCounts) -> None:
+def _check(before: KeyedCounts, keyed_counts: KeyedCounts) -> None:
     for what, old, new in (
-        ("unit", before.unit, now.unit),
-        ("sensitive columns", before.sensitive, now.sensitive),
-        ("missing", before.missing, now.missing),
+        ("unit", before.unit, keyed_counts.unit),
+        ("sensitive columns", before.sensitive, keyed_counts.sensitive),
+        ("missing", before.missing, keyed_counts.missing),
     ):
         if old != new:
             raise StateError(
                 f"releases are compared by the same {what}: it was {old!r} and is {new!r} now"
             )
-    if before.unit is None and before.qid != now.qid:
+    if before.unit is None and before.qid != keyed_counts.qid:
         raise StateError(
             "without a unit nobody can tell who is who under another quasi-identifier: it was "
-            f"{list(before.qid)} and is {list(now.qid)} now; give unit= for both"
+            f"{list(before.qid)} and is {list(keyed_counts.qid)} now; give unit= for both"
         )
-    for name in sorted(before.kinds.keys() & now.kinds.keys(), key=str):
-        agreed(name, before.kinds[name], now.kinds[name])
-    if not len(before.rows) or not len(now.rows):
-        which = "earlier" if len(now.rows) else "newer"
+    for name in sorted(before.kinds.keys() & keyed_counts.kinds.keys(), key=str):
+        agreed(name, before.kinds[name], keyed_counts.kinds[name])
+    if not len(before.rows) or not len(keyed_counts.rows):
+        which = "earlier" if len(keyed_counts.rows) else "newer"
         raise EmptyTableError(f"the {which} release has no record to compare")
 
 
@@ -275,7 +279,7 @@ def _check(before: KeyedCounts, now: KeyedCounts) -> None:
 
 
 def _by_person(pairs: _Pairs) -> Comparison:
-    before, now = pairs.counts
+    before, current = pairs.counts
     groups = _Groups.of(pairs)
     sides = {
         name: (_Side.of(pairs, 0, name), _Side.of(pairs, 1, name)) for name in before.sensitive
@@ -288,9 +292,9 @@ def _by_person(pairs: _Pairs) -> Comparison:
     anything = np.logical_or.reduce([*learned.values(), np.zeros(pairs.n_persons, dtype=bool)])
     in_both = pairs.in_before & pairs.in_now
     return Comparison(
-        qid=now.qid,
+        qid=current.qid,
         qid_before=before.qid,
-        unit=now.unit,
+        unit=current.unit,
         net=False,
         n_before=int(pairs.in_before.sum()),
         n_now=int(pairs.in_now.sum()),
@@ -310,7 +314,7 @@ def _by_person(pairs: _Pairs) -> Comparison:
             name: int((in_both & (old.sums != new.sums).any(axis=1)).sum())
             for name, (old, new) in sides.items()
         },
-        missing=now.missing,
+        missing=current.missing,
     )
 
 
@@ -335,23 +339,23 @@ class _Pairs:
     def of(
         cls,
         before: KeyedCounts,
-        now: KeyedCounts,
+        keyed_counts: KeyedCounts,
         who_before: Hashes,
         who_now: Hashes,
         *,
         by_rows: bool,
     ) -> _Pairs:
-        classes, n_classes = interned(np.concatenate((before.classes, now.classes)))
+        classes, n_classes = interned(np.concatenate((before.classes, keyed_counts.classes)))
         persons, n_persons = interned(np.concatenate((who_before, who_now)))
-        places, found = numbered(classes * n_persons + persons)
+        places, result = numbered(classes * n_persons + persons)
         old, new = np.split(places, [len(before.rows)])
-        is_in = np.zeros((2, len(found)), dtype=bool)
+        is_in = np.zeros((2, len(result)), dtype=bool)
         is_in[0, old] = is_in[1, new] = True
         return cls(
-            (before, now),
+            (before, keyed_counts),
             (old, new),
-            cls=found // n_persons,
-            person=found % n_persons,
+            cls=result // n_persons,
+            person=result % n_persons,
             before=is_in[0],
             now=is_in[1],
             n_classes=n_classes,
@@ -370,10 +374,10 @@ class _Pairs:
     @cached_property
     def more_rows(self) -> Integers:
         """How many rows more each pair that stayed has now; 0 where that does not matter."""
-        found = np.zeros(len(self.cls), dtype=np.int64)
+        result = np.zeros(len(self.cls), dtype=np.int64)
         for counts, places, sign in zip(self.counts, self.places, (-1, 1), strict=True):
-            found[places] += sign * counts.rows
-        return np.where(self.before & self.now & self.by_rows, found, 0)
+            result[places] += sign * counts.rows
+        return np.where(self.before & self.now & self.by_rows, result, 0)
 
     @cached_property
     def least_before(self) -> Integers:
@@ -407,9 +411,9 @@ class _Pairs:
 
     def least_of(self, person: Integers, number: Integers) -> Integers:
         """Return the least of the numbers of each person, -1 where there is none."""
-        found = np.full(self.n_persons, np.iinfo(np.int64).max)
-        np.minimum.at(found, person, number)
-        return np.where(found == np.iinfo(np.int64).max, NONE, found)
+        result = np.full(self.n_persons, np.iinfo(np.int64).max)
+        np.minimum.at(result, person, number)
+        return np.where(result == np.iinfo(np.int64).max, NONE, result)
 
     def sets(self, which: int) -> Integers:
         """Number the sets of classes that persons have in a release: equal ones alike."""
@@ -490,15 +494,15 @@ class _Groups:
         # Of who has other rows than before, these rows are what is learned.
         difference = interned(sides[1].rows - sides[0].rows)[0]
         known = np.zeros(len(self.group), dtype=bool)
-        told = known.copy()
+        summary = known.copy()
         for side in sides:
             value = np.where(has_moved, side.of_person[self.person], side.of_pair[self.pair])
             value = np.where(other_rows, difference[self.pair], value)
             known |= (value != NONE) & all_alike(self.group, value)
-            told |= np.where(has_moved, side.told_person[self.person], side.told[self.pair])
-        found = np.zeros(self.pairs.n_persons, dtype=bool)
-        found[self.person[known & ~told & self.changed]] = True
-        return found
+            summary |= np.where(has_moved, side.told_person[self.person], side.told[self.pair])
+        result = np.zeros(self.pairs.n_persons, dtype=bool)
+        result[self.person[known & ~summary & self.changed]] = True
+        return result
 
 
 @dataclass(frozen=True)
@@ -522,10 +526,10 @@ class _Side:
         number, _ = interned(summed(entry, values, len(counts.rows)))
         of_pair = np.full(len(pairs.cls), NONE)
         of_pair[places] = number
-        told = np.zeros(len(pairs.cls), dtype=bool)
-        told[places] = all_alike(pairs.cls[places], number)
+        summary = np.zeros(len(pairs.cls), dtype=bool)
+        summary[places] = all_alike(pairs.cls[places], number)
         told_person = np.zeros(pairs.n_persons, dtype=bool)
-        told_person[pairs.person[told]] = True
+        told_person[pairs.person[summary]] = True
         person = pairs.person[places[entry]]
         distinct, n_values = interned(values)
         # A value that somebody has in several classes is one value.
@@ -533,4 +537,4 @@ class _Side:
         sums = summed(person[once], values[once], pairs.n_persons)
         times = counts.values[name].rows.astype(np.uint64)[:, None]
         rows = summed(places[entry], values * times, len(pairs.cls))
-        return cls(of_pair, interned(sums)[0], told, told_person, sums, rows)
+        return cls(of_pair, interned(sums)[0], summary, told_person, sums, rows)

@@ -130,8 +130,8 @@ class LedgerEntries(PrintedTable):
         """Raise unless the ledger once had this head."""
         heads = (self.beginning, *(entry.head for entry in self.items))
         number = _WORDS.number_of(head)
-        found = heads[number] if number < len(heads) else None
-        _WORDS.refuse_other(head, found, len(self.items))
+        result = heads[number] if number < len(heads) else None
+        _WORDS.refuse_other(head, result, len(self.items))
 
     def __iter__(self) -> Iterator[LedgerEntry]:
         return iter(self.items)
@@ -151,11 +151,11 @@ class LedgerEntries(PrintedTable):
     def _rows(self) -> list[list[str]]:
         return [
             [
-                f"{one.number:,}",
-                *map(named, (one.release, one.audience, one.at, one.by)),
-                ", ".join(map(named, one.tables)),
+                f"{item.number:,}",
+                *map(named, (item.release, item.audience, item.at, item.by)),
+                ", ".join(map(named, item.tables)),
             ]
-            for one in self.items[-_SHOWN:]
+            for item in self.items[-_SHOWN:]
         ]
 
     def _notes(self) -> list[str]:
@@ -215,7 +215,7 @@ class Chain:
         stored = _READER.json(row.content)
         if stored["release"] != row.release:
             raise changed
-        names = {one.name for one in fields(LedgerEntry)} - {"seal"}
+        names = {field.name for field in fields(LedgerEntry)} - {"seal"}
         _WORDS.check_link(stored, number, previous, names)
         return LedgerEntry(**stored, seal=row.seal)
 
@@ -402,9 +402,9 @@ class Ledger:
         }
         with self._withheld(), writing(self._engine, "ledger") as connection:
             entries = self._entries(connection)
-            found = entries.of(manifest.release)
-            if found is not None:
-                return self._again(connection, found, manifest, about)
+            result = entries.of(manifest.release)
+            if result is not None:
+                return self._again(connection, result, manifest, about)
             for head in (manifest.previous, expected_head):
                 if head not in (None, entries.head):
                     raise _moved(entries, head)
@@ -444,17 +444,19 @@ class Ledger:
     def _again(
         self,
         connection: Connection,
-        found: LedgerEntry,
+        ledger_entry: LedgerEntry,
         manifest: Manifest,
         about: Mapping[str, Any],
     ) -> LedgerEntry:
-        before = Manifest.from_bytes(self._parts(connection, found)[_MANIFEST, ""])
-        same = all(about[key] == getattr(found, key) for key in ("audience", "policy_digest"))
-        if same and about["states"] == found.states and manifest.same_content(before):
-            return found
+        before = Manifest.from_bytes(self._parts(connection, ledger_entry)[_MANIFEST, ""])
+        same = all(
+            about[key] == getattr(ledger_entry, key) for key in ("audience", "policy_digest")
+        )
+        if same and about["states"] == ledger_entry.states and manifest.same_content(before):
+            return ledger_entry
         raise LedgerError(
-            f"release {manifest.release!r} is entry {found.number:,} of the ledger already, with "
-            "something else in it: give this one another name"
+            f"release {manifest.release!r} is entry {ledger_entry.number:,} of the ledger already, "
+            "with something else in it: give this one another name"
         )
 
     def _insert(
@@ -487,25 +489,27 @@ class Ledger:
         part = self._tables.tables[_PART]
         rows = connection.execute(part.select().where(part.c.number == entry.number)).all()
         # SQLite lets any type into any column; what is no bytes is nothing that was written.
-        found = {
+        results = {
             (row.kind, row.name): row.data if isinstance(row.data, bytes) else b"" for row in rows
         }
         digests = {
             key: self._chain.state_digest(key[1], data)
             if key[0] == _STATE
             else hashlib.sha256(data).hexdigest()
-            for key, data in found.items()
+            for key, data in results.items()
         }
         stated = {(_STATE, table): digest for table, digest in entry.states.items()}
         stated[_MANIFEST, ""] = entry.manifest_sha256
         for kind, name in sorted({*stated, *digests}, key=str):
             if stated.get((kind, name)) != digests.get((kind, name)):
-                of = f"state of table {name!r}" if (kind, name) in stated and name else "manifest"
-                raise LedgerError(
-                    f"the {of} in entry {entry.number:,} of the ledger was changed, taken out or "
-                    "put in"
+                about = (
+                    f"state of table {name!r}" if (kind, name) in stated and name else "manifest"
                 )
-        return found
+                raise LedgerError(
+                    f"the {about} in entry {entry.number:,} of the ledger was changed, taken out "
+                    "or put in"
+                )
+        return results
 
     def _check_file(self, *, new: bool) -> None:
         """Reject a file that others may use; make a new one that only its owner may."""
@@ -548,8 +552,8 @@ class Ledger:
                 f"{self.place} holds version {version} of a ledger, this library reads version "
                 f"{VERSION}: use the version of anonrisk that wrote it, or a newer one"
             )
-        told = str(about.get("key check", ""))
-        if not hmac.compare_digest(told.encode(), self._key_check(ledger).encode()):
+        text = str(about.get("key check", ""))
+        if not hmac.compare_digest(text.encode(), self._key_check(ledger).encode()):
             raise WrongKeyError(
                 f"{self.place} holds a ledger that was made with another key, or what it says of "
                 "itself was changed"
@@ -571,14 +575,14 @@ class Ledger:
         return f"Ledger({self.place!r})"
 
 
-def as_ledger(given: Any) -> Ledger:
+def as_ledger(value: Any) -> Ledger:
     """Take the ledger that a caller gives."""
-    if not isinstance(given, Ledger):
+    if not isinstance(value, Ledger):
         raise ArgumentError(
-            f"the ledger is an anonrisk.Ledger, not a {type(given).__name__}: Ledger(path, key=…) "
+            f"the ledger is an anonrisk.Ledger, not a {type(value).__name__}: Ledger(path, key=…) "
             "opens one, with new=True it makes one"
         )
-    return given
+    return value
 
 
 def _moved(entries: LedgerEntries, head: str | None) -> LedgerMovedError:

@@ -217,8 +217,8 @@ class Manifest(Document, PrintedTable):
     def __post_init__(self) -> None:
         """Reject what cannot be so; what is kept is a copy of what was given."""
         for name in _TEXTS:
-            given = getattr(self, name)
-            if not isinstance(given, str) or not given.strip():
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value.strip():
                 raise ManifestError(f"{name} of a manifest is a text that is not empty")
         moment(self.at)
         object.__setattr__(self, "verdict", copied(self.verdict))
@@ -289,7 +289,7 @@ class Manifest(Document, PrintedTable):
 
     def same_content(self, other: Manifest) -> bool:
         """Return whether both publish the same bytes and rows; when and by whom does not matter."""
-        mine, theirs = ({t.name: t.content_digest for t in one.tables} for one in (self, other))
+        mine, theirs = ({t.name: t.content_digest for t in item.tables} for item in (self, other))
         return self.files == other.files and mine == theirs
 
     def save(self, path: AnyPath) -> None:
@@ -408,16 +408,16 @@ class Manifest(Document, PrintedTable):
         passed = []
         for table in self.tables:
             try:
-                found = Verdict.from_json(json.dumps(table.verdict))
+                result = Verdict.from_json(json.dumps(table.verdict))
             except AnonRiskError as error:
                 raise ManifestError(f"the verdict of table {table.name!r}: {error}") from None
-            if found.table != table.name:
+            if result.table != table.name:
                 raise ManifestError(f"the verdict of table {table.name!r} is about another table")
-            if moment(found.checked_at) > moment(self.at) + CLOCKS_DIFFER:
+            if moment(result.checked_at) > moment(self.at) + CLOCKS_DIFFER:
                 raise ManifestError(f"table {table.name!r} was checked after it was published")
-            passed.append(found.passed)
-        told = self.verdict.get("tables")
-        if told is not None and told != {table.name: table.verdict for table in self.tables}:
+            passed.append(result.passed)
+        summary = self.verdict.get("tables")
+        if summary is not None and summary != {table.name: table.verdict for table in self.tables}:
             raise ManifestError("the verdict of the release has other tables than the manifest")
         if self.status == PASS and not all(passed):
             raise ManifestError("the release passed, and a table of it did not")
@@ -462,8 +462,8 @@ class Manifest(Document, PrintedTable):
 
     def _rows(self) -> list[list[str]]:
         return [
-            [named(one.path), named(one.table or "-"), f"{one.size:,}", one.sha256[:16]]
-            for one in self.files
+            [named(file.path), named(file.table or "-"), f"{file.size:,}", file.sha256[:16]]
+            for file in self.files
         ]
 
     def _notes(self) -> list[str]:

@@ -41,7 +41,7 @@ class Link:
     ) -> None:
         """Check that it joins something."""
         named = tuple(tables) if isinstance(tables, (list, tuple)) else ()
-        texts = all(isinstance(one, str) for one in named)
+        texts = all(isinstance(item, str) for item in named)
         if not texts or len({*named}) < max(len(named), 2):
             raise PolicyError("a link joins two tables or more, each named once")
         columns: Qid | dict[str, Qid] | None = None
@@ -82,9 +82,9 @@ class Link:
         return {"tables": list(self.tables), "on": on}
 
 
-def columns_of(given: Any, role: str = "column of a link") -> Qid:
+def columns_of(value: Any, role: str = "column of a link") -> Qid:
     """Read the columns of a link, or of a table of it."""
     try:
-        return as_names(given, role)
+        return as_names(value, role)
     except ArgumentError as error:
         raise PolicyError(str(error)) from None

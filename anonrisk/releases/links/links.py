@@ -73,30 +73,30 @@ def with_absent(entries: Entries, n_links: int) -> Entries:
 
 def counts_of_whole(entries: Sequence[Entries]) -> Integers:
     """Count the persons who have the same rows in every table."""
-    before = np.cumsum([0, *(one.n_classes for one in entries)])
+    before = np.cumsum([0, *(entry.n_classes for entry in entries)])
     classes = np.concatenate(
-        [one.classes + first for one, first in zip(entries, before, strict=False)]
+        [item.classes + first for item, first in zip(entries, before, strict=False)]
     )
-    links = np.concatenate([one.links for one in entries])
+    links = np.concatenate([entry.links for entry in entries])
     order = np.lexsort((classes, links))
-    rows = np.concatenate([one.rows for one in entries])
+    rows = np.concatenate([entry.rows for entry in entries])
     return counts_of_alike(links[order], classes[order], int(before[-1]), rows[order])
 
 
 def combined(tables: Sequence[Entries], n_links: int) -> tuple[Integers, list[Integers]]:
     """Return each combination of classes that a link has in common, and its pairs in each table."""
-    degrees = np.stack([np.bincount(one.links, minlength=n_links) for one in tables])
+    degrees = np.stack([np.bincount(table.links, minlength=n_links) for table in tables])
     total = degrees.astype(np.float64).prod(axis=0).sum()
     refusals.check_combinations(float(total), bounds.MAX_COMBINATIONS)
     everywhere = degrees.min(axis=0) > 0
     first, *others = tables
     places = [np.flatnonzero(everywhere[first.links])]
     keys, bound = first.classes[places[0]], first.n_classes
-    for one, degree in zip(others, degrees[1:], strict=True):
+    for table, degree in zip(others, degrees[1:], strict=True):
         times, starts = degree[first.links[places[0]]], np.cumsum(degree) - degree
-        order = np.argsort(one.links, kind="stable")
+        order = np.argsort(table.links, kind="stable")
         entry = order[_runs(starts[first.links[places[0]]], times)]
-        columns = ((np.repeat(keys, times), bound), (one.classes[entry], one.n_classes))
+        columns = ((np.repeat(keys, times), bound), (table.classes[entry], table.n_classes))
         keys, bound = radix.keys_of(columns, closed_up)
         places = [*(np.repeat(place, times) for place in places), entry]
     return keys, places
@@ -114,20 +114,20 @@ def most_persons(tables: Sequence[Entries], keys: Integers, places: list[Integer
     Who matches by several values is one person in each table all the same.
     """
     numbers, n_keys = closed_up(keys)
-    persons = [one.persons[place] for one, place in zip(tables, places, strict=True)]
-    found = _sums(numbers, n_keys, np.minimum.reduce(persons))
-    for one, place, own in zip(tables, places, persons, strict=True):
-        if one.again is not None and len(one.again[0]):
-            several = _sums(numbers, n_keys, own) - _counted_again(one, numbers, n_keys, place)
-            found = np.minimum(found, several)
-    return found
+    persons = [item.persons[place] for item, place in zip(tables, places, strict=True)]
+    sums = _sums(numbers, n_keys, np.minimum.reduce(persons))
+    for item, place, own in zip(tables, places, persons, strict=True):
+        if item.again is not None and len(item.again[0]):
+            several = _sums(numbers, n_keys, own) - _counted_again(item, numbers, n_keys, place)
+            sums = np.minimum(sums, several)
+    return sums
 
 
-def _counted_again(one: Entries, numbers: Integers, n_keys: int, place: Integers) -> Integers:
+def _counted_again(entries: Entries, numbers: Integers, n_keys: int, place: Integers) -> Integers:
     """Count how often persons of a table are in a combination a second time, or a later one."""
-    assert one.again is not None  # noqa: S101
-    pairs, who = one.again
-    degree = np.bincount(pairs, minlength=len(one.links))
+    assert entries.again is not None  # noqa: S101
+    pairs, who = entries.again
+    degree = np.bincount(pairs, minlength=len(entries.links))
     times = degree[place]
     refusals.check_combinations(float(times.sum()), bounds.MAX_COMBINATIONS)
     persons = who[_runs((np.cumsum(degree) - degree)[place], times)]
@@ -141,17 +141,17 @@ def _counted_again(one: Entries, numbers: Integers, n_keys: int, place: Integers
 
 
 def _sums(numbers: Integers, n_keys: int, parts: Integers) -> Integers:
-    found = np.zeros(n_keys, dtype=np.int64)
-    np.add.at(found, numbers, parts)
-    return found
+    result = np.zeros(n_keys, dtype=np.int64)
+    np.add.at(result, numbers, parts)
+    return result
 
 
 def matching_rows(tables: Sequence[Entries], n_links: int) -> tuple[list[int], list[int]]:
     """Count the rows of each table, and those whose link every other table has."""
-    there = np.stack([np.bincount(one.links, minlength=n_links) > 0 for one in tables])
+    there = np.stack([np.bincount(table.links, minlength=n_links) > 0 for table in tables])
     everywhere = there.sum(axis=0) == len(tables)
-    every = [int(one.rows.sum()) for one in tables]
-    return every, [int(one.rows[everywhere[one.links]].sum()) for one in tables]
+    every = [int(table.rows.sum()) for table in tables]
+    return every, [int(table.rows[everywhere[table.links]].sum()) for table in tables]
 
 
 def linked(
@@ -240,8 +240,8 @@ def linked(
     1
     """
     check_missing(missing)
-    given: tuple[tuple[Any, Any], ...] = (tables, Mapping), (qids, Mapping), (link, Link)
-    if not all(isinstance(one, kind) for one, kind in given):
+    value: tuple[tuple[Any, Any], ...] = (tables, Mapping), (qids, Mapping), (link, Link)
+    if not all(isinstance(item, kind) for item, kind in value):
         raise ArgumentError("linked takes tables by their names, a Link, and qids by these names")
     for name in link.tables:
         if name not in tables or name not in qids:
@@ -287,20 +287,20 @@ class _LinkedTable:
 
 def _by_person(asked: Sequence[_LinkedTable]) -> bool:
     """Return whether a link is along a person's key."""
-    quasi = {name for one in asked for name in one.qid}
+    quasi = {name for item in asked for name in item.qid}
     return all(
-        len(one.on) == 1 and one.on[0] not in quasi and one.unit in (None, one.on[0])
-        for one in asked
+        len(item.on) == 1 and item.on[0] not in quasi and item.unit in (None, item.on[0])
+        for item in asked
     )
 
 
 def _names(asked: Sequence[_LinkedTable]) -> Qid:
-    return tuple(f"{one.name}.{name}" for one in asked for name in one.qid)
+    return tuple(f"{item.name}.{name}" for item in asked for name in item.qid)
 
 
 def _check_type(asked: Sequence[_LinkedTable], place: int, kinds: Sequence[str]) -> None:
     """Reject to join along columns of different types."""
-    columns = [f"{one.name}.{one.on[place]}" for one in asked]
+    columns = [f"{item.name}.{item.on[place]}" for item in asked]
     refusals.check_one_type(list(zip(columns, kinds, strict=True)))
 
 
@@ -315,8 +315,8 @@ def _matched(
     asked: Sequence[_LinkedTable], n: Iterable[int], n_shared: Iterable[int], who: str = "person"
 ) -> list[MatchedTable]:
     return [
-        MatchedTable(one.name, int(every), int(some), who)
-        for one, every, some in zip(asked, n, n_shared, strict=True)
+        MatchedTable(item.name, int(every), int(some), who)
+        for item, every, some in zip(asked, n, n_shared, strict=True)
     ]
 
 
@@ -325,38 +325,38 @@ def _matched(
 
 def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> LinkedSizes:
     """Count along a person's key: on Spark where the tables are, else by hashes in one process."""
-    if not whole and all(one.engine.name == "spark" for one in asked):
-        first, *others = [(one.frame, one.question(one.qid, one.on[0])) for one in asked]
-        found = asked[0].engine.match(first[0], LinkedClasses(first[1], tuple(others)))
-        matched = _matched(asked, found.n_persons, found.n_shared)
-        return LinkedSizes(**{**vars(found.sizes), "qid": _names(asked)}, matched=matched)
+    if not whole and all(entry.engine.name == "spark" for entry in asked):
+        first, *others = [(entry.frame, entry.question(entry.qid, entry.on[0])) for entry in asked]
+        result = asked[0].engine.match(first[0], LinkedClasses(first[1], tuple(others)))
+        matched = _matched(asked, result.n_persons, result.n_shared)
+        return LinkedSizes(**{**vars(result.sizes), "qid": _names(asked)}, matched=matched)
     key = Key.generate()
     counted = []
-    for one in asked:
-        with one_state(one.frame, "linked"):
-            question = one.question(one.qid, one.on[0])
-            counted.append(one.engine.tally(one.frame, KeyedTally(question, (), key)))
+    for entry in asked:
+        with one_state(entry.frame, "linked"):
+            question = entry.question(entry.qid, entry.on[0])
+            counted.append(entry.engine.tally(entry.frame, KeyedTally(question, (), key)))
     _check_type(
         asked,
         0,
-        [LETTERS[found.kinds[one.on[0]]] for one, found in zip(asked, counted, strict=True)],
+        [LETTERS[result.kinds[entry.on[0]]] for entry, result in zip(asked, counted, strict=True)],
     )
-    persons, n_persons = _numbers(np.concatenate([found.persons for found in counted]))
-    ends = np.cumsum([len(found.rows) for found in counted])[:-1]
+    persons, n_persons = _numbers(np.concatenate([result.persons for result in counted]))
+    ends = np.cumsum([len(result.rows) for result in counted])[:-1]
     entries = [
-        Entries(*_numbers(found.classes), links, np.ones(len(links), dtype=np.int64), found.rows)
-        for found, links in zip(counted, np.split(persons, ends), strict=True)
+        Entries(*_numbers(result.classes), links, np.ones(len(links), dtype=np.int64), result.rows)
+        for result, links in zip(counted, np.split(persons, ends), strict=True)
     ]
     about: dict[str, Any] = {
-        "n_dropped": sum(found.n_dropped for found in counted),
+        "n_dropped": sum(result.n_dropped for result in counted),
         "matched": _shared_persons(asked, entries, n_persons),
         "unit": asked[0].on[0],
-        "n_rows": sum(found.n_rows for found in counted),
+        "n_rows": sum(result.n_rows for result in counted),
     }
     if whole:
         sizes, classes = histogram(counts_of_whole(entries))
         return _sizes(asked, sizes=sizes, classes=classes, whole_persons=True, **about)
-    everybody = [with_absent(one, n_persons) for one in entries]
+    everybody = [with_absent(entry, n_persons) for entry in entries]
     keys, places = combined(everybody, n_persons)
     links, order = everybody[0].links[places[0]], np.argsort(keys, kind="stable")
     sizes, classes, records = histogram_of_persons(keys[order], links[order])
@@ -368,10 +368,10 @@ def _shared_persons(
 ) -> list[MatchedTable]:
     """Count whom each table shares; one that shares nobody would pass as unlinked: refused."""
     there = np.zeros((len(entries), n_persons), dtype=bool)
-    for own, one in zip(there, entries, strict=True):
-        own[one.links] = True
+    for own, item in zip(there, entries, strict=True):
+        own[item.links] = True
     n_shared = (there & (there.sum(axis=0) > 1)).sum(axis=1).tolist()
-    refusals.check_shared([one.on[0] for one in asked], n_shared)
+    refusals.check_shared([item.on[0] for item in asked], n_shared)
     return _matched(asked, there.sum(axis=1), n_shared)
 
 
@@ -386,43 +386,43 @@ def _numbers(hashes: Any) -> tuple[Integers, int]:
 
 def _refuse_half_keys(asked: Sequence[_LinkedTable]) -> None:
     """Reject a person's key that is joined with more beside it, or with something else."""
-    for one in asked:
-        if one.unit is None or one.unit not in one.on:
+    for item in asked:
+        if item.unit is None or item.unit not in item.on:
             continue
-        if len(one.on) > 1:
-            rest = listed([name for name in one.on if name != one.unit])
+        if len(item.on) > 1:
+            rest = listed([name for name in item.on if name != item.unit])
             raise ArgumentError(
-                f"a link along {listed(one.on)}: {one.unit!r} is the unit of {one.name!r} and "
-                f"tells persons apart by itself. Write on: {render.named(one.unit)}; {rest} "
+                f"a link along {listed(item.on)}: {item.unit!r} is the unit of {item.name!r} and "
+                f"tells persons apart by itself. Write on: {render.named(item.unit)}; {rest} "
                 "counts if it is a quasi-identifier"
             )
         each = ", ".join(f"{render.named(two.name)}.{render.named(two.on[0])}" for two in asked)
         raise ArgumentError(
-            f"a link along {each}: {one.unit!r} is the unit of {one.name!r}, so that the others "
+            f"a link along {each}: {item.unit!r} is the unit of {item.name!r}, so that the others "
             "have to be the units of their tables, and no quasi-identifiers, too"
         )
 
 
 def _matches(asked: Sequence[_LinkedTable]) -> LinkedSizes:
     _refuse_half_keys(asked)
-    if len({type(one.engine) for one in asked}) > 1:
-        engines = {one.engine.name for one in asked}
+    if len({type(item.engine) for item in asked}) > 1:
+        engines = {item.engine.name for item in asked}
         raise UnsupportedFrameError(
-            f"tables {listed([one.name for one in asked])} are joined by values that they share, "
+            f"tables {listed([item.name for item in asked])} are joined by values that they share, "
             f"and lie in {' and '.join(sorted(engines))}: bring them to one engine"
         )
     tallies = []
-    for one in asked:
-        columns = tuple(dict.fromkeys((*one.qid, *one.on)))
-        with one_state(one.frame, "linked"):
-            question = one.question(columns, one.unit)
+    for item in asked:
+        columns = tuple(dict.fromkeys((*item.qid, *item.on)))
+        with one_state(item.frame, "linked"):
+            question = item.question(columns, item.unit)
             more = () if question.unit is None else (question.unit,)
-            tally = one.engine.tally(one.frame, ClassesWithValues((*columns, *more)))
+            tally = item.engine.tally(item.frame, ClassesWithValues((*columns, *more)))
         tallies.append(_kept(tally, question))
     links, n_links = _shared(asked, [tally for tally, _ in tallies])
     entries = [
-        _of_tally(tally, one, own)
-        for (tally, _), one, own in zip(tallies, asked, links, strict=True)
+        _of_tally(tally, item, own)
+        for (tally, _), item, own in zip(tallies, asked, links, strict=True)
     ]
     keys, places = combined(entries, n_links)
     if not len(keys):
@@ -461,7 +461,7 @@ def _shared(asked: Sequence[_LinkedTable], tallies: Sequence[Tally]) -> tuple[li
     ends = np.cumsum([tally.n_classes for tally in tallies])[:-1]
     columns = []
     for place, _ in enumerate(asked[0].on):
-        own = [one.on[place] for one in asked]
+        own = [item.on[place] for item in asked]
         domains = [tally.domains[name] for tally, name in zip(tallies, own, strict=True)]
         _check_type(asked, place, [_kind(domain) for domain in domains])
         numbers, size = _common(domains)
@@ -486,12 +486,12 @@ def _common(domains: Sequence[Domain]) -> tuple[list[Integers], int]:
     values = np.concatenate([np.asarray(domain.values, dtype=object) for domain in domains])
     numbers, size = closed_up(values)
     ends = np.cumsum([len(domain) for domain in domains])[:-1]
-    return [np.append(one, size) for one in np.split(numbers, ends)], size + 1
+    return [np.append(item, size) for item in np.split(numbers, ends)], size + 1
 
 
-def _of_tally(tally: Tally, one: _LinkedTable, links: Integers) -> Entries:
+def _of_tally(tally: Tally, item: _LinkedTable, links: Integers) -> Entries:
     """Add up the rows, or the persons, of each class and shared value."""
-    columns = [(tally.codes[name], len(tally.domains[name]) + 1) for name in one.qid]
+    columns = [(tally.codes[name], len(tally.domains[name]) + 1) for name in item.qid]
     classes, n_classes = closed_up(radix.keys_of(columns, closed_up)[0])
     pairs, n_pairs = closed_up(classes * (links.max(initial=0) + 1) + links)
     first = np.zeros(n_pairs, dtype=np.int64)
@@ -499,7 +499,7 @@ def _of_tally(tally: Tally, one: _LinkedTable, links: Integers) -> Entries:
     rows, persons = np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs, dtype=np.int64)
     np.add.at(rows, pairs, tally.counts)
     # With a unit, each is a person; columns that are neither class nor link are one.
-    units = [name for name in tally.codes if name not in {*one.qid, *one.on}]
+    units = [name for name in tally.codes if name not in {*item.qid, *item.on}]
     np.add.at(persons, pairs, 1 if units else tally.counts)
     again = _again(pairs, classes, n_classes, tally.codes[units[0]]) if units else None
     return Entries(classes[first], n_classes, links[first], persons, rows, again)

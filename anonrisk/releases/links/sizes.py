@@ -39,8 +39,8 @@ class MatchedTable(render.PrintedFields):
 
     def __str__(self) -> str:
         """Write both numbers."""
-        of = render.count_of(self.n, self.who)
-        return f"{self.matched:,} of {of} of {render.named(self.table)}"
+        about = render.count_of(self.n, self.who)
+        return f"{self.matched:,} of {about} of {render.named(self.table)}"
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -81,15 +81,15 @@ class LinkedSizes(ClassSizes):
     @property
     def hardly_matched(self) -> tuple[MatchedTable, ...]:
         """The tables of which less than a tenth was joined of what the others have room for."""
-        total = sum(one.n for one in self.matched)
+        total = sum(item.n for item in self.matched)
         return tuple(
-            one for one in self.matched if one.matched < _HARDLY * min(one.n, total - one.n)
+            item for item in self.matched if item.matched < _HARDLY * min(item.n, total - item.n)
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that serialise as JSON; no cell of a table is among them."""
-        return {**super().to_dict(), "matched": [vars(one) for one in self.matched]}
+        return {**super().to_dict(), "matched": [vars(item) for item in self.matched]}
 
     def _lines(self) -> list[str]:
-        told = self.told
-        return [*super()._lines(), told[0].upper() + told[1:]]
+        summary = self.told
+        return [*super()._lines(), summary[0].upper() + summary[1:]]

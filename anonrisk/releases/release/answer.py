@@ -44,15 +44,15 @@ class ReleaseAnswer:
     @property
     def every_finding(self) -> tuple[Finding, ...]:
         """Those of every table, then those of all together."""
-        of_tables = [one for verdict in self.tables.values() for one in verdict.all_findings]
+        of_tables = [item for verdict in self.tables.values() for item in verdict.all_findings]
         return (*of_tables, *self.findings)
 
     @property
     def status(self) -> str:
         """``"pass"``, ``"fail"`` or ``"could_not_assess"``, by the rule of a `Verdict`."""
-        if not self.tables or not all(one.findings for one in self.tables.values()):
+        if not self.tables or not all(table.findings for table in self.tables.values()):
             return COULD_NOT_ASSESS
-        return overall(one for one in self.every_finding if one.passed or one.blocks())
+        return overall(item for item in self.every_finding if item.passed or item.blocks())
 
     @property
     def passed(self) -> bool:
@@ -62,7 +62,7 @@ class ReleaseAnswer:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What keeps a pass from being a plain one: the caveats of its tables."""
-        covered = {name: one.coverage for name, one in self.tables.items()}
+        covered = {name: table.coverage for name, table in self.tables.items()}
         return caveats_of(covered) if self.passed else ()
 
     def __bool__(self) -> bool:
@@ -72,12 +72,12 @@ class ReleaseAnswer:
     @property
     def failures(self) -> tuple[Finding, ...]:
         """The findings that block: those that failed and those that could not be assessed."""
-        return tuple(one for one in self.every_finding if one.blocks())
+        return tuple(item for item in self.every_finding if item.blocks())
 
     @property
     def waived(self) -> tuple[Finding, ...]:
         """The findings that failed and that a waiver keeps from blocking."""
-        return tuple(one for verdict in self.tables.values() for one in verdict.waived)
+        return tuple(item for verdict in self.tables.values() for item in verdict.waived)
 
     # ---- in words ---------------------------------------------------------------------------
 
@@ -89,21 +89,25 @@ class ReleaseAnswer:
     @property
     def about(self) -> list[str]:
         """What there is to know beside the findings, a line each."""
-        told = [] if self.audience is None else [f"for {self.audience}"]
+        summary = [] if self.audience is None else [f"for {self.audience}"]
         if self.earlier:
-            told.append(f"compared with {render.count_of(len(self.earlier), 'earlier release')}")
+            summary.append(f"compared with {render.count_of(len(self.earlier), 'earlier release')}")
         if self.separate:
-            told.append(f"not with those for {', '.join(self.separate)}, who share nothing")
-        lines = [*([", ".join(told)] if told else []), *self.joined]
+            summary.append(f"not with those for {', '.join(self.separate)}, who share nothing")
+        lines = [*([", ".join(summary)] if summary else []), *self.joined]
         if self.approvals_asked:
-            who = ", ".join(f"{one.by} on {one.at[:10]}" for one in self.approvals)
-            given = f"{len(self.approvals)} of {self.approvals_asked} approvals"
-            lines.append(f"{given}: {who}" if who else given)
-        lines += [f"A waiver of {one.budget} for {one.table} is not needed." for one in self.unused]
+            who = ", ".join(f"{approval.by} on {approval.at[:10]}" for approval in self.approvals)
+            text = f"{len(self.approvals)} of {self.approvals_asked} approvals"
+            lines.append(f"{text}: {who}" if who else text)
+        lines += [
+            f"A waiver of {item.budget} for {item.table} is not needed." for item in self.unused
+        ]
         return [render.shown(line) for line in lines]
 
     @property
     def unused(self) -> tuple[Waiver, ...]:
         """Waivers that no finding needs."""
-        needed = {(name, f.budget) for name, one in self.tables.items() for f in one.waived}
-        return tuple(one for one in self.waivers if (one.table, one.budget) not in needed)
+        needed = {(name, f.budget) for name, table in self.tables.items() for f in table.waived}
+        return tuple(
+            waiver for waiver in self.waivers if (waiver.table, waiver.budget) not in needed
+        )

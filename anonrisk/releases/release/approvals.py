@@ -62,8 +62,8 @@ class Approval(Document, PrintedFields):
     @classmethod
     def of(cls, stored: Any) -> Approval:
         """Read what `to_dict` gave."""
-        given = fields.mapping(stored, "an approval", KEYS)
-        return cls(**{key: fields.text(given.get(key), f"{key} of an approval") for key in KEYS})
+        mapping = fields.mapping(stored, "an approval", KEYS)
+        return cls(**{key: fields.text(mapping.get(key), f"{key} of an approval") for key in KEYS})
 
     def holds(self, key: Key | bytes) -> bool:
         """Return whether it was sealed with this key and not changed since."""
@@ -78,7 +78,7 @@ def read_approvals(text: str) -> tuple[Approval, ...]:
 
 def write_approvals(approvals: Iterable[Approval]) -> str:
     """Write a file of approvals."""
-    return json.dumps([one.to_dict() for one in approvals], indent=2) + "\n"
+    return json.dumps([approval.to_dict() for approval in approvals], indent=2) + "\n"
 
 
 def counted(
@@ -93,40 +93,40 @@ def counted(
     seen = set() if by is None else {skeleton(by)}
     kept: list[Approval] = []
     why: list[str] = []
-    for one in _each(approvals):
-        name = skeleton(one.by)
-        if not one.holds(key):
-            why.append(f"{one.by}: the seal is not of this ledger's key, or the text was changed")
-        elif one.digest != digest:
-            why.append(f"{one.by}: the release has changed since")
+    for item in _each(approvals):
+        name = skeleton(item.by)
+        if not item.holds(key):
+            why.append(f"{item.by}: the seal is not of this ledger's key, or the text was changed")
+        elif item.digest != digest:
+            why.append(f"{item.by}: the release has changed since")
         elif name in seen:
             own = by is not None and name == skeleton(by)
-            why.append(f"{one.by}: {'publishes it' if own else 'has approved it already'}")
+            why.append(f"{item.by}: {'publishes it' if own else 'has approved it already'}")
         else:
             seen.add(name)
-            kept.append(one)
+            kept.append(item)
     return tuple(kept), why
 
 
-def _each(given: Any) -> list[Approval]:
-    found = list(given) if isinstance(given, Iterable) else [given]
-    wrong = next((type(one).__name__ for one in found if not isinstance(one, Approval)), None)
+def _each(value: Any) -> list[Approval]:
+    results = list(value) if isinstance(value, Iterable) else [value]
+    wrong = next((type(item).__name__ for item in results if not isinstance(item, Approval)), None)
     if wrong is not None:
         raise ArgumentError(f"approvals are what Release.approve gives, a list; not a {wrong}")
-    return found
+    return results
 
 
 def finding(kept: Sequence[Approval], why: Sequence[str], asked: int) -> Finding:
     """Return whether enough people have approved: how many are missing is compared with none."""
     missing = max(0, asked - len(kept))
-    told = f"{count_of(asked, 'approval')} asked for, {len(kept)} given"
-    who = f" by {', '.join(one.by for one in kept)}" if kept else ""
+    text = f"{count_of(asked, 'approval')} asked for, {len(kept)} given"
+    who = f" by {', '.join(item.by for item in kept)}" if kept else ""
     void = "".join(f" Does not count: {reason}." for reason in why)
     return Finding(
         budget="approvals",
         status=FAIL if missing else PASS,
         severity="fail",
-        sentence=f"{told}{who}.{void}",
+        sentence=f"{text}{who}.{void}",
         value=missing,
         limit=0,
         margin=-missing,

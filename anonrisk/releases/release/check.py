@@ -76,7 +76,7 @@ class JudgedTable:
     def budgets(self, name: str) -> list[ReleaseBudget]:
         """The budgets of that name which need more than this table."""
         every = (budget for rule in self.policy.rules for budget in rule.budgets)
-        return [one for one in every if isinstance(one, ReleaseBudget) and one.name == name]
+        return [item for item in every if isinstance(item, ReleaseBudget) and item.name == name]
 
     def state(self, key: Key) -> State:
         """Return what is remembered of the table."""
@@ -90,10 +90,10 @@ class JudgedTable:
             missing=self.policy.missing,  # type: ignore[arg-type] # any value is refused there
         )
 
-    def with_findings(self, budget: str, found: Sequence[Finding]) -> JudgedTable:
+    def with_findings(self, budget: str, result: Sequence[Finding]) -> JudgedTable:
         """Put what was found with others in the place of what one table could not tell."""
-        kept = [one for one in self.verdict.findings if one.budget != budget]
-        return replace(self, verdict=replace(self.verdict, findings=(*kept, *found)))
+        kept = [finding for finding in self.verdict.findings if finding.budget != budget]
+        return replace(self, verdict=replace(self.verdict, findings=(*kept, *result)))
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def check(
         earlier: dict[str, None] = {}
         if ledger is not None:
             tables, states = _remembered(tables, ledger.key, every=by is not None)
-            tables = [_after(one, states, release, ledger, earlier) for one in tables]
+            tables = [_after(table, states, release, ledger, earlier) for table in tables]
     findings = [] if contents_of(release.tables, key) == before else [unknown("files", _CHANGED)]
     if key is not None and before.unknown:
         named = ", ".join(map(repr, before.unknown))
@@ -138,13 +138,13 @@ def check(
         if by is not None and release.approvals:
             findings.append(approving.finding(kept, why, release.approvals))
     verdict = ReleaseVerdict(
-        tables={one.name: waiving.waive(one.verdict, release.waivers) for one in tables},
+        tables={table.name: waiving.waive(table.verdict, release.waivers) for table in tables},
         findings=tuple(findings),
         name=release.name,
         audience=release.audience,
         separate=release.separate,
         earlier=tuple(earlier),
-        joined=tuple(one.told for one in joins),
+        joined=tuple(item.told for item in joins),
         digest=digest,
         head=head,
         waivers=release.waivers,
@@ -158,21 +158,21 @@ def check(
 
 
 def _judged(release: ReleaseParts, name: str, opened: ExitStack) -> JudgedTable:
-    policy, given = release.policies[name], release.tables[name]
+    policy, value = release.policies[name], release.tables[name]
     files: tuple[str, ...] = ()
-    if isinstance(given, TableFiles):
+    if isinstance(value, TableFiles):
         wanted = wanted_by(policy)
-        files = tuple(part.place for part in given.parts())
-        frame = attempt(lambda: opened.enter_context(given.opened(wanted)))
+        files = tuple(part.place for part in value.parts())
+        frame = attempt(lambda: opened.enter_context(value.opened(wanted)))
         if isinstance(frame, Problem):
-            found = (unknown("table", frame.message),)
-            verdict = Verdict(found, policy.digest, policy.name, missing=policy.missing)
+            result = (unknown("table", frame.message),)
+            verdict = Verdict(result, policy.digest, policy.name, missing=policy.missing)
             return JudgedTable(name, policy, None, verdict.about(name, files), None)
     else:
-        frame = given
+        frame = value
     verdict, counted = checked(policy, frame, name=name)
-    if isinstance(given, TableFiles):
-        verdict = with_files(verdict, of_storage(given.stored))
+    if isinstance(value, TableFiles):
+        verdict = with_files(verdict, of_storage(value.stored))
     return JudgedTable(name, policy, frame, verdict.about(name, files), counted)
 
 
@@ -195,8 +195,8 @@ class _Join:
     @property
     def told(self) -> str:
         """Which tables, and how much of them was joined."""
-        of = f"joined: {' and '.join(map(shown, self.link.tables))}"
-        return of if isinstance(self.sizes, Problem) else f"{of}; {self.sizes.told}"
+        about = f"joined: {' and '.join(map(shown, self.link.tables))}"
+        return about if isinstance(self.sizes, Problem) else f"{about}; {self.sizes.told}"
 
     def warnings(self, qid: Qid) -> list[Finding]:
         """Return it where hardly anything was joined: a pass is then of little."""
@@ -211,22 +211,22 @@ class _Join:
 
 
 def _joins(tables: Sequence[JudgedTable], links: Sequence[Link]) -> list[_Join]:
-    by_name = {one.name: one for one in tables}
+    by_name = {table.name: table for table in tables}
     return [_Join(link, *_sizes(link, by_name)) for link in links]
 
 
 def _joined(tables: list[JudgedTable], joins: Sequence[_Join]) -> list[JudgedTable]:
     """Judge the join along every link by the budgets of each of its tables."""
     made = []
-    for one in tables:
-        own = [join for join in joins if one.name in join.link.tables]
+    for table in tables:
+        own = [join for join in joins if table.name in join.link.tables]
         nothing = Problem("no link of the release joins this table: name it under links")
         values = [_Measured(_sentence(join), join.value, join.columns) for join in own]
-        values = values or [_Measured("", nothing, one.qid)]
-        budgets = one.budgets("linked")
-        found = [_worst(one, budget, values, "link") for budget in budgets]
-        found += [warning for join in own for warning in join.warnings(one.qid)]
-        made.append(one.with_findings("linked", found) if budgets else one)
+        values = values or [_Measured("", nothing, table.qid)]
+        budgets = table.budgets("linked")
+        results = [_worst(table, budget, values, "link") for budget in budgets]
+        results += [warning for join in own for warning in join.warnings(table.qid)]
+        made.append(table.with_findings("linked", results) if budgets else table)
     return made
 
 
@@ -237,20 +237,20 @@ def _sentence(join: _Join) -> str:
 def _sizes(link: Link, tables: Mapping[str, JudgedTable]) -> tuple[LinkedSizes | Problem, Qid]:
     """Count the join along a link."""
     asked = [tables[name] for name in link.tables]
-    columns = tuple(f"{one.name}.{column}" for one in asked for column in one.qid)
-    unread = [one.name for one in asked if one.counted is None]
+    columns = tuple(f"{item.name}.{column}" for item in asked for column in item.qid)
+    unread = [item.name for item in asked if item.counted is None]
     if unread:
         return Problem(f"table {unread[0]!r} could not be measured by itself"), columns
-    (missing, *others) = {one.policy.missing for one in asked}
+    (missing, *others) = {item.policy.missing for item in asked}
     if others:
         return Problem("the joined tables' policies take missing values differently"), columns
 
     def count() -> LinkedSizes:
         return linked(
-            {one.name: one.frame for one in asked},
+            {item.name: item.frame for item in asked},
             link,
-            {one.name: list(one.qid) for one in asked},
-            unit={one.name: one.unit for one in asked},
+            {item.name: list(item.qid) for item in asked},
+            unit={item.name: item.unit for item in asked},
             missing=missing,  # type: ignore[arg-type] # any value is refused there
         )
 
@@ -266,18 +266,18 @@ def _remembered(
     """Make the states of tables that are compared or published; who has none is not published."""
     made: list[JudgedTable] = []
     states: dict[str, State] = {}
-    for one in tables:
-        if one.counted is None or not (every or one.budgets("differencing")):
-            made.append(one)
+    for table in tables:
+        if table.counted is None or not (every or table.budgets("differencing")):
+            made.append(table)
             continue
-        found = attempt(lambda one=one: one.state(key))  # type: ignore[misc]
-        if isinstance(found, State):
-            states[one.name] = found
-            made.append(one)
+        result = attempt(lambda table=table: table.state(key))  # type: ignore[misc]
+        if isinstance(result, State):
+            states[table.name] = result
+            made.append(table)
         else:
-            why = f"no state of it can be kept in a ledger: {found.message}"
-            doubt = (*one.verdict.findings, unknown("table", why))
-            made.append(replace(one, verdict=replace(one.verdict, findings=doubt)))
+            why = f"no state of it can be kept in a ledger: {result.message}"
+            doubt = (*table.verdict.findings, unknown("table", why))
+            made.append(replace(table, verdict=replace(table.verdict, findings=doubt)))
     return made, states
 
 
@@ -294,10 +294,10 @@ def _after(
         return table.with_findings("differencing", [unknown("differencing", _NOT_ASKED)])
     if table.name not in states:
         return table
-    now = states[table.name]
-    held = list(_earlier(table.name, now, release, ledger))
-    compared = list(_compared(table.name, now, held))
-    earlier.update(dict.fromkeys(one.release for one in held))
+    current = states[table.name]
+    held = list(_earlier(table.name, current, release, ledger))
+    compared = list(_compared(table.name, current, held))
+    earlier.update(dict.fromkeys(item.release for item in held))
     return table.with_findings(
         "differencing", [_differing(table, budget, compared) for budget in budgets]
     )
@@ -311,33 +311,34 @@ class _Held(NamedTuple):
     state: State
 
 
-def _earlier(table: str, now: State, release: ReleaseParts, ledger: Ledger) -> Iterator[_Held]:
+def _earlier(table: str, current: State, release: ReleaseParts, ledger: Ledger) -> Iterator[_Held]:
     """Yield what was published of a table, under whatever name.
 
     All audiences share what they have, but those that the release declares separate. A table of
     another name is left to the table that has its name now, unless it has people of this one.
     """
-    for entry, name, kept in ledger.states_like(table, now.counts.qid):
+    for entry, name, kept in ledger.states_like(table, current.counts.qid):
         own = name == table or name not in release.tables
         if entry.audience not in release.separate and (
-            own or of_one_table(kept.counts, now.counts)
+            own or of_one_table(kept.counts, current.counts)
         ):
             yield _Held(entry.release, name, kept)
 
 
 def _compared(
-    table: str, now: State, held: Sequence[_Held]
+    table: str, current: State, held: Sequence[_Held]
 ) -> Iterator[tuple[str, Comparison | Problem]]:
     """Compare a table with each that was published before, and with all of them together."""
-    found = attempt(lambda: list(compare_all([one.state for one in held], now)))
+    result = attempt(lambda: list(compare_all([item.state for item in held], current)))
     names = [
-        one.release if one.table == table else f"{one.release}, table {one.table}" for one in held
+        item.release if item.table == table else f"{item.release}, table {item.table}"
+        for item in held
     ]
-    if isinstance(found, Problem):
+    if isinstance(result, Problem):
         # Also where there is nothing to compare with: without a name it would be told nowhere.
-        yield from ((name, found) for name in names or [TOGETHER])
+        yield from ((name, result) for name in names or [TOGETHER])
         return
-    yield from zip_longest(names, found, fillvalue=TOGETHER)
+    yield from zip_longest(names, result, fillvalue=TOGETHER)
 
 
 def _differing(
@@ -345,15 +346,15 @@ def _differing(
 ) -> Finding:
     """Judge every comparison by a budget; what has no earlier release tells nothing new."""
     values = [
-        _Measured(f"Compared with {shown(name)}.", _value(budget, one), table.qid)
-        for name, one in compared
+        _Measured(f"Compared with {shown(name)}.", _value(budget, item), table.qid)
+        for name, item in compared
     ]
     first = [_Measured("No earlier release has this table.", Value(0), table.qid)]
     return _worst(table, budget, values or first, "comparison")
 
 
-def _value(budget: Any, found: Comparison | Problem) -> Value | Problem:
-    return found if isinstance(found, Problem) else budget.of(found)
+def _value(budget: Any, result: Comparison | Problem) -> Value | Problem:
+    return result if isinstance(result, Problem) else budget.of(result)
 
 
 # ---- what decides -------------------------------------------------------------------------------
@@ -375,16 +376,16 @@ def _worst(
     who = "record" if table.unit is None else "person"
     each = []
     for value in values:
-        one = told(budget, value.columns, value.value, who=who)
-        sentence = f"{one.sentence} {value.about}".rstrip()
+        item = told(budget, value.columns, value.value, who=who)
+        sentence = f"{item.sentence} {value.about}".rstrip()
         # A verdict is about columns that its table has.
-        each.append(replace(one, sentence=sentence, qid=table.qid))
-    bad = sum(not one.passed for one in each)
-    one = worst(each)
+        each.append(replace(item, sentence=sentence, qid=table.qid))
+    bad = sum(not item.passed for item in each)
+    item = worst(each)
     if len(each) < 2:
-        return one
+        return item
     every = f" (The worst of {count_of(len(each), what)}; {bad:,} of them do not pass.)"
-    return replace(one, sentence=one.sentence + every)
+    return replace(item, sentence=item.sentence + every)
 
 
 def comparisons(release: ReleaseParts, ledger: Ledger) -> Comparisons:
@@ -395,10 +396,10 @@ def comparisons(release: ReleaseParts, ledger: Ledger) -> Comparisons:
             table = _judged(release, name, opened)
             if table.counted is None:
                 table.verdict.raise_for_status()
-            now = table.state(ledger.key)
-            held = list(_earlier(name, now, release, ledger))
-            for before, found in _compared(name, now, held):
-                if isinstance(found, Problem):
-                    raise StateError(f"table {name!r} and release {before!r}: {found.message}")
-                made.append(EarlierComparison(name, before, found))
+            current = table.state(ledger.key)
+            held = list(_earlier(name, current, release, ledger))
+            for before, result in _compared(name, current, held):
+                if isinstance(result, Problem):
+                    raise StateError(f"table {name!r} and release {before!r}: {result.message}")
+                made.append(EarlierComparison(name, before, result))
     return Comparisons(tuple(made))

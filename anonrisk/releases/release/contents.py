@@ -99,23 +99,23 @@ class Contents:
 def contents_of(tables: Mapping[str, Any], key: Key | bytes | None) -> Contents:
     """Read every byte of the files, and every row of tables that are none."""
     paths: dict[str | None, list[Path]] = {
-        name: [part.path for part in one.parts()]
-        for name, one in tables.items()
-        if isinstance(one, TableFiles)
+        name: [part.path for part in table.parts()]
+        for name, table in tables.items()
+        if isinstance(table, TableFiles)
     }
     return Contents(
         published_files(paths) if paths else (),
         {
-            name: None if key is None else _digest(one, key)
-            for name, one in tables.items()
+            name: None if key is None else _digest(table, key)
+            for name, table in tables.items()
             if name not in paths
         },
     )
 
 
 def _digest(table: Any, key: Key | bytes) -> str | None:
-    found = attempt(lambda: content_digest(table, key=key))
-    return None if isinstance(found, Problem) else found
+    result = attempt(lambda: content_digest(table, key=key))
+    return None if isinstance(result, Problem) else result
 
 
 def compare_rows(
@@ -124,7 +124,7 @@ def compare_rows(
     """Raise unless tables that are no files have the rows that were checked; name them."""
     if not isinstance(tables, Mapping):
         raise ArgumentError(f"tables= maps names to tables, and is no {type(tables).__name__}")
-    known = {one.name: one.content_digest for one in stated if one.content_digest is not None}
+    known = {item.name: item.content_digest for item in stated if item.content_digest is not None}
     for name in tables:
         if name not in known:
             raise ArgumentError(

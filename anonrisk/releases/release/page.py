@@ -47,10 +47,12 @@ def report_of(verdict: ReleaseAnswer, title: str | None = None) -> Report:
             "next": [_NEXT[verdict.status]],
         },
         "release": {
-            "findings": [limit_row(one) for one in verdict.findings],
-            "tables": [_table(n, one) for n, one in list(verdict.tables.items())[:_MOST_TABLES]],
+            "findings": [limit_row(finding) for finding in verdict.findings],
+            "tables": [
+                _table(n, table) for n, table in list(verdict.tables.items())[:_MOST_TABLES]
+            ],
             "more": max(0, len(verdict.tables) - _MOST_TABLES),
-            "waivers": [_waiver(verdict, one) for one in verdict.waivers],
+            "waivers": [_waiver(verdict, waiver) for waiver in verdict.waivers],
             "approvals": _approvals(verdict),
             "chain": _chain(verdict),
         },
@@ -70,7 +72,7 @@ def _facts(verdict: ReleaseAnswer) -> list[dict[str, str]]:
 
 
 def _headline(verdict: ReleaseAnswer) -> str:
-    deciding = [one for one in verdict.failures if one.status == verdict.status]
+    deciding = [failure for failure in verdict.failures if failure.status == verdict.status]
     why = _told(verdict, deciding[0]) if deciding else "nothing was checked."
     if verdict.status == COULD_NOT_ASSESS:
         return NOBODY_CAN_TELL.format(why)
@@ -81,8 +83,10 @@ def _headline(verdict: ReleaseAnswer) -> str:
 
 
 def _told(verdict: ReleaseAnswer, finding: Finding) -> str:
-    of = next((name for name, one in verdict.tables.items() if finding in one.all_findings), None)
-    return sentence_of(finding) if of is None else f"{cut(of)}: {sentence_of(finding)}"
+    source = next(
+        (name for name, table in verdict.tables.items() if finding in table.all_findings), None
+    )
+    return sentence_of(finding) if source is None else f"{cut(source)}: {sentence_of(finding)}"
 
 
 def _notes(verdict: ReleaseAnswer) -> list[str]:
@@ -93,27 +97,27 @@ def _notes(verdict: ReleaseAnswer) -> list[str]:
 
 def _table(name: str, verdict: Verdict) -> dict[str, Any]:
     word, sign, tone = words_of(verdict.status, verdict.caveats)
-    ordered = sorted(verdict.all_findings, key=lambda one: one.passed)
+    ordered = sorted(verdict.all_findings, key=lambda item: item.passed)
     return {
         "name": cut(name),
         "word": word,
         "sign": sign,
         "tone": tone,
         "policy": cut(verdict.policy_name or verdict.policy_digest or "without a name"),
-        "rows": [limit_row(one) for one in ordered[:MOST_LIMITS]],
+        "rows": [limit_row(item) for item in ordered[:MOST_LIMITS]],
         "more": max(0, len(ordered) - MOST_LIMITS),
         "covers": [cut(line) for line in verdict.coverage.lines()],
     }
 
 
 def _waiver(verdict: ReleaseAnswer, waiver: Waiver) -> dict[str, Any]:
-    told = {key: cut(value) for key, value in waiver.to_dict().items()}
-    return {**told, "needed": "no" if waiver in verdict.unused else "yes"}
+    fields = {key: cut(value) for key, value in waiver.to_dict().items()}
+    return {**fields, "needed": "no" if waiver in verdict.unused else "yes"}
 
 
 def _approvals(verdict: ReleaseAnswer) -> dict[str, Any]:
-    given = [{"by": cut(one.by), "at": cut(one.at)} for one in verdict.approvals]
-    return {"asked": verdict.approvals_asked, "given": given}
+    values = [{"by": cut(approval.by), "at": cut(approval.at)} for approval in verdict.approvals]
+    return {"asked": verdict.approvals_asked, "given": values}
 
 
 def _chain(verdict: ReleaseAnswer) -> dict[str, Any] | None:
@@ -121,7 +125,7 @@ def _chain(verdict: ReleaseAnswer) -> dict[str, Any] | None:
         return None
     return {
         "head": verdict.head,
-        "earlier": [cut(one) for one in verdict.earlier[-_MOST_NAMES:]],
+        "earlier": [cut(item) for item in verdict.earlier[-_MOST_NAMES:]],
         "n_earlier": len(verdict.earlier),
-        "separate": [cut(one) for one in verdict.separate],
+        "separate": [cut(item) for item in verdict.separate],
     }

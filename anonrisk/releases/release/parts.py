@@ -46,9 +46,9 @@ def from_file(path: str | Path) -> dict[str, Any]:
     return from_plain(document.from_file(path, _READER), Path(path).parent)
 
 
-def from_plain(given: Any, folder: Path) -> dict[str, Any]:
+def from_plain(value: Any, folder: Path) -> dict[str, Any]:
     """Check plain values, before any table is read."""
-    stated = fields.mapping(given, "the release", KEYS, _ALSO_CALLED)
+    stated = fields.mapping(value, "the release", KEYS, _ALSO_CALLED)
     if stated.get("version") is None:
         raise PolicyError(f"the release needs version: {VERSION}")
     if isinstance(stated["version"], bool) or stated["version"] != VERSION:
@@ -59,7 +59,7 @@ def from_plain(given: Any, folder: Path) -> dict[str, Any]:
     tables = tables_of(stated["tables"])
     return {
         "tables": {
-            name: TableFiles.of(one, f"tables.{name}", folder) for name, one in tables.items()
+            name: TableFiles.of(table, f"tables.{name}", folder) for name, table in tables.items()
         },
         "policy": _policies_of(stated["policy"], tables, folder),
         "links": _listed(stated, "links"),
@@ -72,64 +72,64 @@ def from_plain(given: Any, folder: Path) -> dict[str, Any]:
 def table_paths(path: str | Path) -> list[str]:
     """List the paths of every table of a document, for whoever must not write over them."""
     tables = from_file(path)["tables"].values()
-    return [str(one.folder / named) for one in tables for named in one.paths]
+    return [str(table.folder / named) for table in tables for named in table.paths]
 
 
 def policy_paths(path: str | Path) -> list[str]:
     """List what a document names as policies: their paths, or the names of ready ones."""
     stated = document.from_file(path, _READER)["policy"]
     named = stated.values() if isinstance(stated, dict) else [stated]
-    return [str(Path(path).parent / one) for one in named]
+    return [str(Path(path).parent / item) for item in named]
 
 
-def read_links(given: Any) -> tuple[Link, ...]:
+def read_links(value: Any) -> tuple[Link, ...]:
     """Read links: which tables are joined, and along which column."""
-    found = []
-    for i, one in enumerate(given):
-        if isinstance(one, Link):
-            found.append(one)
+    results = []
+    for i, item in enumerate(value):
+        if isinstance(item, Link):
+            results.append(item)
             continue
         where = f"links[{i}]"
-        stated = fields.mapping(one, where, ("tables", "on"), {"by": "on", "key": "on"})
+        stated = fields.mapping(item, where, ("tables", "on"), {"by": "on", "key": "on"})
         if stated.get("tables") is None:
             raise PolicyError(f"{where} has no tables: name those that it joins")
         tables = fields.listed(stated["tables"], f"{where}.tables")
-        found.append(Link(tables, stated.get("on")))
-    return tuple(found)
+        results.append(Link(tables, stated.get("on")))
+    return tuple(results)
 
 
-def read_waivers(given: Any) -> tuple[Waiver, ...]:
+def read_waivers(value: Any) -> tuple[Waiver, ...]:
     """Read waivers, each complete."""
-    return tuple(Waiver.of(one, f"waivers[{i}]") for i, one in enumerate(given))
+    return tuple(Waiver.of(item, f"waivers[{i}]") for i, item in enumerate(value))
 
 
 def _listed(stated: Mapping[str, Any], key: str) -> list[Any]:
     return [] if stated.get(key) is None else fields.listed(stated[key], key)
 
 
-def _separate(given: Any) -> list[Any]:
-    if given is None:
+def _separate(value: Any) -> list[Any]:
+    if value is None:
         return []
-    return [given] if isinstance(given, str) else fields.listed(given, "separate")
+    return [value] if isinstance(value, str) else fields.listed(value, "separate")
 
 
-def tables_of(given: Any) -> dict[str, Any]:
+def tables_of(value: Any) -> dict[str, Any]:
     """Read the tables by their names."""
-    if not isinstance(given, dict) or not given:
+    if not isinstance(value, dict) or not value:
         raise PolicyError("tables is a mapping of names to tables or files that is not empty")
-    for name in given:
+    for name in value:
         if not isinstance(name, str):
             raise PolicyError("tables: the name of a table is a text that is not empty")
         fields.text(name, "tables: the name of a table")
-    return given
+    return value
 
 
-def _policies_of(given: Any, tables: Mapping[str, Any], folder: Path) -> Policy | dict[str, Policy]:
+def _policies_of(value: Any, tables: Mapping[str, Any], folder: Path) -> Policy | dict[str, Policy]:
     """Read one policy for all tables, or one for each; a file, or the name of a ready one."""
-    if not isinstance(given, dict):
-        return _policy(given, "policy", folder)
-    refuse_others(given, tables)
-    return {name: _policy(one, f"policy.{name}", folder) for name, one in given.items()}
+    if not isinstance(value, dict):
+        return _policy(value, "policy", folder)
+    refuse_others(value, tables)
+    return {name: _policy(item, f"policy.{name}", folder) for name, item in value.items()}
 
 
 def refuse_others(policies: Mapping[str, Any], tables: Mapping[str, Any]) -> None:
@@ -142,11 +142,11 @@ def refuse_others(policies: Mapping[str, Any], tables: Mapping[str, Any]) -> Non
             raise PolicyError(f"table {name!r} has no policy: name one for each table, or for all")
 
 
-def _policy(given: Any, where: str, folder: Path) -> Policy:
-    if not isinstance(given, str) or not given.strip():
+def _policy(value: Any, where: str, folder: Path) -> Policy:
+    if not isinstance(value, str) or not value.strip():
         raise PolicyError(f"{where} is the path of a policy, or the name of a ready one")
-    place = folder / given
-    return Policy.load(place if place.exists() else given)
+    place = folder / value
+    return Policy.load(place if place.exists() else value)
 
 
 PUBLIC = "public"
@@ -182,11 +182,11 @@ class ReleaseParts:
         policies = _policies(policy, named)
         alone = [separate] if isinstance(separate, str) else separate
         parts = {
-            "tables": {key: _table(one, key) for key, one in named.items()},
+            "tables": {key: _table(item, key) for key, item in named.items()},
             "policies": policies,
             "links": read_links(_several(links, "links")),
             "audience": _text(audience, "audience"),
-            "separate": tuple(_text(one, "separate") for one in _several(alone, "separate")),
+            "separate": tuple(_text(item, "separate") for item in _several(alone, "separate")),
             "name": None if name is None else _text(name, "name"),
             "waivers": read_waivers(_several(waivers, "waivers")),
             "approvals": fields.whole(approvals, "approvals", at_least=0),
@@ -208,13 +208,13 @@ class ReleaseParts:
             "audience": self.audience,
             "separate": list(self.separate),
             "tables": {
-                name: one.to_dict() if isinstance(one, TableFiles) else None
-                for name, one in self.tables.items()
+                name: table.to_dict() if isinstance(table, TableFiles) else None
+                for name, table in self.tables.items()
             },
             "policy": {name: policy.digest for name, policy in self.policies.items()},
-            "links": [one.to_dict() for one in self.links],
+            "links": [link.to_dict() for link in self.links],
             "approvals": self.approvals,
-            "waivers": [one.to_dict() for one in self.waivers],
+            "waivers": [waiver.to_dict() for waiver in self.waivers],
         }
 
     def digest_of(self, contents: Mapping[str, Any]) -> str:
@@ -230,29 +230,31 @@ class ReleaseParts:
         return "the release" if self.name is None else f"release {self.name!r}"
 
 
-def _policies(given: Any, tables: Mapping[str, Any]) -> dict[str, Policy]:
-    if isinstance(given, Policy):
-        return dict.fromkeys(tables, given)
-    if not isinstance(given, Mapping) or not all(isinstance(one, Policy) for one in given.values()):
+def _policies(value: Any, tables: Mapping[str, Any]) -> dict[str, Policy]:
+    if isinstance(value, Policy):
+        return dict.fromkeys(tables, value)
+    if not isinstance(value, Mapping) or not all(
+        isinstance(item, Policy) for item in value.values()
+    ):
         raise PolicyError("policy= takes a Policy, or a mapping of tables to policies")
-    refuse_others(given, tables)
-    return {name: given[name] for name in tables}
+    refuse_others(value, tables)
+    return {name: value[name] for name in tables}
 
 
-def _table(given: Any, name: str) -> Any:
+def _table(value: Any, name: str) -> Any:
     """Keep a table as it is; what can only be files is read as such."""
-    if isinstance(given, (str, os.PathLike, list, tuple, dict)):
-        return TableFiles.of(given, f"tables.{name}", Path())
-    return given
+    if isinstance(value, (str, os.PathLike, list, tuple, dict)):
+        return TableFiles.of(value, f"tables.{name}", Path())
+    return value
 
 
-def _several(given: Any, where: str) -> Sequence[Any]:
+def _several(value: Any, where: str) -> Sequence[Any]:
     """Read a list, which may be empty here: it is when nothing is said."""
-    return () if isinstance(given, (list, tuple)) and not given else fields.listed(given, where)
+    return () if isinstance(value, (list, tuple)) and not value else fields.listed(value, where)
 
 
-def _text(given: Any, where: str) -> str:
-    return fields.said(given, where)
+def _text(value: Any, where: str) -> str:
+    return fields.said(value, where)
 
 
 def _check_links(links: Iterable[Link], policies: Mapping[str, Policy]) -> None:

@@ -94,24 +94,24 @@ def published_files(
     >>> file.path, file.size, file.sha256[:8], file.table
     ('patients.csv', 3, '4a70fe9a', 'patients')
     """
-    found: dict[Path, str | None] = {}
+    results: dict[Path, str | None] = {}
     for table, paths in tables.items():
         for path in _each(paths):
             for file in _files_of(path):
-                if file in found:
+                if file in results:
                     raise ArgumentError(f"{_shown(file)} is named twice in the release")
-                found[file] = table
-    if not found:
+                results[file] = table
+    if not results:
         raise ArgumentError("a release of no file has nothing to publish")
-    top = _absolute(root if root is not None else _common(found))
-    outside = [file for file in found if not file.is_relative_to(top)]
+    top = _absolute(root if root is not None else _common(results))
+    outside = [file for file in results if not file.is_relative_to(top)]
     if outside:
         raise ArgumentError(f"{_shown(outside[0])} is not in the folder of the release")
     read = (
         PublishedFile.of(top, file.relative_to(top).as_posix(), table)
-        for file, table in found.items()
+        for file, table in results.items()
     )
-    return tuple(sorted(read, key=lambda one: one.path))
+    return tuple(sorted(read, key=lambda item: item.path))
 
 
 def compare_files(
@@ -121,23 +121,23 @@ def compare_files(
 
     A file that holds `own`, the manifest itself, may lie among them.
     """
-    known = {one.path: one for one in stated}
-    given = _given(known, files)
-    told = [f"{name!r} is missing" for name in map(without_values, known.keys() - given.keys())]
-    for name, (root, path) in sorted(given.items()):
+    known = {item.path: item for item in stated}
+    value = _given(known, files)
+    lines = [f"{name!r} is missing" for name in map(without_values, known.keys() - value.keys())]
+    for name, (root, path) in sorted(value.items()):
         size, sha256 = _digest(root, path)
         expected = known.get(name)
         if expected is None:
             if sha256 != hashlib.sha256(own).hexdigest():
-                told.append(f"{without_values(name)!r} is not in the manifest")
+                lines.append(f"{without_values(name)!r} is not in the manifest")
         elif size != expected.size:
             sizes = f"{count_of(size, 'byte')}, not {expected.size:,}"
-            told.append(f"{without_values(name)!r} was changed: it has {sizes}")
+            lines.append(f"{without_values(name)!r} was changed: it has {sizes}")
         elif sha256 != expected.sha256:
-            told.append(f"{without_values(name)!r} was changed: its bytes are others")
-    if told:
-        more = f", and {count_of(len(told) - _SHOWN, 'file')} more" if len(told) > _SHOWN else ""
-        listed = "; ".join(told[:_SHOWN])
+            lines.append(f"{without_values(name)!r} was changed: its bytes are others")
+    if lines:
+        more = f", and {count_of(len(lines) - _SHOWN, 'file')} more" if len(lines) > _SHOWN else ""
+        listed = "; ".join(lines[:_SHOWN])
         raise ManifestError(f"the files are not those that were checked: {listed}{more}")
 
 
@@ -147,14 +147,14 @@ def _given(known: Iterable[str], files: Any) -> dict[str, tuple[Path, str]]:
     if len(paths) == 1 and paths[0].is_dir() and not paths[0].is_symlink():
         inside = (file.relative_to(paths[0]).as_posix() for file in _files_of(paths[0]))
         return {name: (paths[0], name) for name in inside}
-    found: dict[str, tuple[Path, str]] = {}
+    results: dict[str, tuple[Path, str]] = {}
     for file in (file for path in paths for file in _files_of(path)):
         ends = (name for name in known if file.as_posix().endswith("/" + name))
         name = max(ends, key=len, default=str(file))
-        if name in found:
+        if name in results:
             raise ArgumentError(f"two of the files given are {without_values(name)!r}")
-        found[name] = (file.parent, file.name)
-    return found
+        results[name] = (file.parent, file.name)
+    return results
 
 
 def _each(paths: Any) -> list[Path]:
@@ -191,7 +191,7 @@ def _digest(root: Path, path: str) -> tuple[int, str]:
             before = os.fstat(file.fileno())
             if not stat.S_ISREG(before.st_mode):
                 raise ManifestError(f"{_shown(path)} is not a file")
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            result = hashlib.file_digest(file, "sha256").hexdigest()
             after = os.fstat(file.fileno())
     except OSError as error:
         if (root / path).is_symlink() or _through_a_link(root, path):
@@ -199,7 +199,7 @@ def _digest(root: Path, path: str) -> tuple[int, str]:
         raise UnreadableTableError(f"cannot read {_shown(path)}: {error.strerror}") from None
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         raise ManifestError(f"{_shown(path)} was changed while it was read")
-    return after.st_size, found
+    return after.st_size, result
 
 
 def _opened(root: Path, path: str) -> int:

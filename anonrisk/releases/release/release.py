@@ -40,8 +40,8 @@ def publish(
     if release.name is None:
         raise ArgumentError("a release that is published has a name: Release(…, name='2026-11')")
     who = fields.said(by, "by")
-    found = check(release, ledger, approvals=approvals, by=who)
-    verdict = found.verdict
+    result = check(release, ledger, approvals=approvals, by=who)
+    verdict = result.verdict
     verdict.raise_for_status()
     policies = {policy.digest for policy in release.policies.values()}
     manifest = Manifest(
@@ -50,17 +50,17 @@ def publish(
         by=who,
         # Several policies stand in the verdicts of their tables.
         policy_digest=policies.pop() if len(policies) == 1 else None,
-        files=found.contents.files,
+        files=result.contents.files,
         tables=tuple(
-            PublishedTable(name, one.to_dict(), found.contents.digests.get(name))
-            for name, one in verdict.tables.items()
+            PublishedTable(name, table.to_dict(), result.contents.digests.get(name))
+            for name, table in verdict.tables.items()
         ),
-        verdict={key: one for key, one in verdict.to_dict().items() if key != "tables"},
-        waivers=tuple(one.to_dict() for one in release.waivers),
-        approvals=tuple(one.to_dict() for one in verdict.approvals),
+        verdict={key: item for key, item in verdict.to_dict().items() if key != "tables"},
+        waivers=tuple(waiver.to_dict() for waiver in release.waivers),
+        approvals=tuple(approval.to_dict() for approval in verdict.approvals),
         previous=verdict.head,
     ).sealed(ledger.key if seal is None else seal)
-    entry = ledger.append(manifest, found.states)
+    entry = ledger.append(manifest, result.states)
     # Who publishes the same once more, after a process was killed, gets what is in the ledger.
     same = entry.manifest_sha256 == manifest.sha256
     return manifest if same else ledger.manifest(release.name)
@@ -246,7 +246,7 @@ class Release(render.PrintedTable, ReleaseParts):
     def _lines(self) -> list[str]:
         waived = render.count_of(len(self.waivers), "waiver")
         asked = render.count_of(self.approvals, "approval")
-        joined = [f"joined: {' and '.join(map(render.named, one.tables))}" for one in self.links]
+        joined = [f"joined: {' and '.join(map(render.named, link.tables))}" for link in self.links]
         title = f"{self.called} for {self.audience}: {waived}, {asked} asked for"
         return [render.shown(line) for line in (title[0].upper() + title[1:], *joined)]
 
@@ -258,7 +258,9 @@ class Release(render.PrintedTable, ReleaseParts):
             [
                 render.named(name),
                 render.shown(policy.name or policy.digest[:19]),
-                ", ".join(map(render.shown, one.shown)) if isinstance(one, TableFiles) else "-",
+                ", ".join(map(render.shown, item.shown)) if isinstance(item, TableFiles) else "-",
             ]
-            for (name, policy), one in zip(self.policies.items(), self.tables.values(), strict=True)
+            for (name, policy), item in zip(
+                self.policies.items(), self.tables.values(), strict=True
+            )
         ]

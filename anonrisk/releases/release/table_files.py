@@ -45,13 +45,13 @@ class TableFiles:
     folder: Path = field(default=Path(), compare=False)
 
     @classmethod
-    def of(cls, given: Any, where: str, folder: Path) -> TableFiles:
+    def of(cls, value: Any, where: str, folder: Path) -> TableFiles:
         """Read a path, a list of paths, or a mapping that says also how they are written."""
-        stated = given if isinstance(given, dict) else {"files": given}
+        stated = value if isinstance(value, dict) else {"files": value}
         stated = fields.mapping(stated, where, KEYS, {"paths": "files", "path": "files"})
         listed = stated.get("files")
         several = listed if isinstance(listed, (list, tuple)) else [listed]
-        paths = tuple(_path(one, f"{where}.files") for one in several)
+        paths = tuple(_path(item, f"{where}.files") for item in several)
         if not paths:
             raise PolicyError(f"{where}.files is an empty list")
         kind = stated.get("format")
@@ -63,7 +63,7 @@ class TableFiles:
         """Return plain values, as a document has them."""
         text = {"sep": self.text.sep, "encoding": self.text.encoding, "na": list(self.text.na)}
         more = {"format": self.format, **text, "dtypes": dict(self.text.dtypes)}
-        return {"files": list(self.paths), **{key: one for key, one in more.items() if one}}
+        return {"files": list(self.paths), **{key: item for key, item in more.items() if item}}
 
     def parts(self) -> list[Part]:
         """Find the files."""
@@ -93,12 +93,12 @@ class TableFiles:
         yield read(parts, wanted, self.text, format=self.format)
 
 
-def _path(given: Any, where: str) -> str:
-    if not isinstance(given, (str, os.PathLike)) or not str(given).strip():
-        raise PolicyError(f"{where} names files by paths, not by a {type(given).__name__}")
-    if str(given) == STDIN:
+def _path(value: Any, where: str) -> str:
+    if not isinstance(value, (str, os.PathLike)) or not str(value).strip():
+        raise PolicyError(f"{where} names files by paths, not by a {type(value).__name__}")
+    if str(value) == STDIN:
         raise PolicyError(f"{where}: a release is published as files; a pipe has none")
-    return os.fspath(given)
+    return os.fspath(value)
 
 
 def _text(stated: dict[str, Any], where: str) -> TextFormat:

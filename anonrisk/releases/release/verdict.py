@@ -68,9 +68,9 @@ class ReleaseVerdict(ReleaseAnswer):
         """Raise `ReleaseBlocked` unless the release passed."""
         if not self.passed:
             bad = self.failures
-            told = " ".join(render.shown(one.sentence) for one in bad[:5])
+            text = " ".join(render.shown(item.sentence) for item in bad[:5])
             more = f" And {len(bad) - 5:,} more." if len(bad) > 5 else ""
-            why = told or "Nothing was checked."
+            why = text or "Nothing was checked."
             message = f"{self.called} does not pass ({self.status}): {why}{more}"
             raise ReleaseBlocked(message, self)
 
@@ -85,9 +85,9 @@ class ReleaseVerdict(ReleaseAnswer):
             **{key: getattr(self, key) for key in _PLAIN},
             **{key: list(getattr(self, key)) for key in _LISTS},
             "approvals_asked": self.approvals_asked,
-            "approvals": [one.to_dict() for one in self.approvals],
-            "waivers": [one.to_dict() for one in self.waivers],
-            "findings": [one.to_dict() for one in self.findings],
+            "approvals": [approval.to_dict() for approval in self.approvals],
+            "waivers": [waiver.to_dict() for waiver in self.waivers],
+            "findings": [finding.to_dict() for finding in self.findings],
             "tables": {name: verdict.to_dict() for name, verdict in self.tables.items()},
         }
 
@@ -114,26 +114,30 @@ class ReleaseVerdict(ReleaseAnswer):
         plain |= {key: tuple(stored[key]) for key in _LISTS}
         verdict = cls(
             tables={
-                name: Verdict.from_json(json.dumps(one)) for name, one in stored["tables"].items()
+                name: Verdict.from_json(json.dumps(item)) for name, item in stored["tables"].items()
             },
             findings=tuple(map(Finding.from_dict, stored["findings"])),
-            waivers=tuple(Waiver(**one) for one in stored["waivers"]),
+            waivers=tuple(Waiver(**item) for item in stored["waivers"]),
             approvals=tuple(map(Approval.of, stored["approvals"])),
             approvals_asked=int(stored["approvals_asked"]),
             **plain,
         )
         if stored["status"] != verdict.status:
             raise ArgumentError("the status of this verdict is not that of its findings")
-        if any(not verdict._covers(one, name) for name, one in verdict.tables.items()):
+        if any(not verdict._covers(table, name) for name, table in verdict.tables.items()):
             raise ArgumentError("a finding is waived by a waiver that the release does not have")
         return verdict
 
     def _covers(self, verdict: Verdict, table: str) -> bool:
         """Return whether every finding that is waived has its waiver."""
-        known = {(one.budget, one.sentence) for one in self.waivers if one.table == table}
+        known = {
+            (waiver.budget, waiver.sentence) for waiver in self.waivers if waiver.table == table
+        }
         return all(
-            any(found.budget == budget and found.sentence.endswith(said) for budget, said in known)
-            for found in verdict.waived
+            any(
+                result.budget == budget and result.sentence.endswith(said) for budget, said in known
+            )
+            for result in verdict.waived
         )
 
     # ---- showing ----------------------------------------------------------------------------
@@ -155,11 +159,13 @@ class ReleaseVerdict(ReleaseAnswer):
 
     def __repr__(self) -> str:
         """Print as text: the answer, what is about all, then table by table."""
-        told = [f"- {render.shown(one.sentence)}" for one in self.findings if not one.passed]
-        head = render.fitted(render.shown(self._title()), *self.about, *told)
+        lines = [
+            f"- {render.shown(finding.sentence)}" for finding in self.findings if not finding.passed
+        ]
+        head = render.fitted(render.shown(self._title()), *self.about, *lines)
         return "\n\n".join([head, *map(repr, self.tables.values())])
 
     def _repr_html_(self) -> str:
-        told = [one.sentence for one in self.findings if not one.passed]
-        head = render.html_lines([self._title(), *self.about, *told])
-        return head + "".join(one._repr_html_() for one in self.tables.values())
+        lines = [finding.sentence for finding in self.findings if not finding.passed]
+        head = render.html_lines([self._title(), *self.about, *lines])
+        return head + "".join(table._repr_html_() for table in self.tables.values())

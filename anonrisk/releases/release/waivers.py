@@ -75,11 +75,11 @@ class Waiver(Document, PrintedFields):
             raise PolicyError(_not_waived(self.budget))
 
     @classmethod
-    def of(cls, given: Any, where: str = "a waiver") -> Waiver:
+    def of(cls, value: Any, where: str = "a waiver") -> Waiver:
         """Read what a document has; a waiver as it is."""
-        if isinstance(given, Waiver):
-            return given
-        stated = fields.mapping(given, where, KEYS, {"until": "expires", "by": "owner"})
+        if isinstance(value, Waiver):
+            return value
+        stated = fields.mapping(value, where, KEYS, {"until": "expires", "by": "owner"})
         missing = [key for key in KEYS if stated.get(key) is None]
         if missing:
             raise PolicyError(f"{where} has no {missing[0]}: it needs {', '.join(KEYS)}")
@@ -110,7 +110,7 @@ def refuse_wrong(waivers: Sequence[Waiver], policies: Mapping[str, Policy]) -> N
                 f"a waiver names budget {waiver.budget!r}, which the policy of "
                 f"{waiver.table!r} does not have{nearest(waiver.budget, stated)}"
             )
-        if any((one.budget, one.table) == (waiver.budget, waiver.table) for one in waivers[:i]):
+        if any((item.budget, item.table) == (waiver.budget, waiver.table) for item in waivers[:i]):
             raise PolicyError(f"{waiver.budget} of {waiver.table!r} is waived twice")
 
 
@@ -126,23 +126,23 @@ def refuse_expired(waivers: Iterable[Waiver], today: date | None = None) -> None
 
 def waive(verdict: Verdict, waivers: Iterable[Waiver]) -> Verdict:
     """Return a table's verdict with what its waivers cover; nothing that nobody can tell is."""
-    own = {one.budget: one for one in waivers if one.table == verdict.table}
+    own = {waiver.budget: waiver for waiver in waivers if waiver.table == verdict.table}
     findings = tuple(
-        one.waived(own[one.budget].to_dict(), own[one.budget].sentence)
-        if one.waivable and one.severity == "fail" and one.budget in own
-        else one
-        for one in verdict.findings
+        finding.waived(own[finding.budget].to_dict(), own[finding.budget].sentence)
+        if finding.waivable and finding.severity == "fail" and finding.budget in own
+        else finding
+        for finding in verdict.findings
     )
     return replace(verdict, findings=findings)
 
 
-def _day(given: Any) -> str:
+def _day(value: Any) -> str:
     # YAML makes dates of what looks like one; a moment is also a date to Python.
-    if isinstance(given, date) and not isinstance(given, datetime):
-        return given.isoformat()
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.isoformat()
     try:
-        if isinstance(given, str):
-            return date.fromisoformat(given.strip()).isoformat()
+        if isinstance(value, str):
+            return date.fromisoformat(value.strip()).isoformat()
     except ValueError:
         pass
     raise PolicyError("expires of a waiver is a day, as 2026-12-31")

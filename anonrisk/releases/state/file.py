@@ -112,8 +112,8 @@ def qid_of(data: bytes) -> Qid:
 def _parts(counts: KeyedCounts) -> Iterator[_Part]:
     yield (counts.classes, counts.persons, None), counts.rows
     for name in counts.sensitive:
-        found = counts.values[name]
-        yield (found.classes, found.persons, found.values), found.rows
+        result = counts.values[name]
+        yield (result.classes, result.persons, result.values), result.rows
 
 
 def _binary(pa: Any, hashes: Hashes | None, length: int) -> Any:

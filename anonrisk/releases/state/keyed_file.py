@@ -159,11 +159,11 @@ class KeyedFile(ABC, Generic[CountsT]):
         return header, checksum
 
     def _checksum(self, header: bytes, counts: CountsT, key: Key) -> bytes:
-        found = hmac.new(key.derived(f"{self.what} file"), digestmod="sha256")
+        result = hmac.new(key.derived(f"{self.what} file"), digestmod="sha256")
         for content in (header, *map(big_endian, self.contents(counts))):
-            found.update(len(content).to_bytes(8, "big"))
-            found.update(content)
-        return found.digest()
+            result.update(len(content).to_bytes(8, "big"))
+            result.update(content)
+        return result.digest()
 
     def _pyarrow(self) -> tuple[Any, Any]:
         try:

@@ -154,8 +154,8 @@ class Sketch(Kept[SketchCounts]):
 
     def fraction_below(self, k: int) -> Estimated:
         """Share of the records in classes smaller than `k`."""
-        found = self._below(whole_number(k, "k", at_least=2), people=True)
-        return Estimated(found / self.n_records, found.interval / self.n_records)
+        below = self._below(whole_number(k, "k", at_least=2), people=True)
+        return Estimated(below / self.n_records, below.interval / self.n_records)
 
     def _below(self, k: int | None, *, people: bool) -> Estimated:
         """Count the classes smaller than `k`, or the records in them."""
@@ -201,12 +201,12 @@ class Sketch(Kept[SketchCounts]):
         lines = [f"Sketch of {render.joined(counts.qid)}: {rows}, key {self.key_id}"]
         if counts.n_rows:
             kept = "all" if self.is_exact else f"{len(counts.rows):,} of about"
-            of = render.count_of(round(self.n_classes), "class", "classes")
+            about = render.count_of(round(self.n_classes), "class", "classes")
             share, (low, high) = self.uniqueness, self.uniqueness.interval
             # A percent would hide how close the ends are.
             band = "" if self.is_exact else f" (95%: {100 * low:.3g}% to {100 * high:.3g}%)"
             alone = f"{100 * share:.3g}% of the records are singletons{band}"
-            lines += [f"holds {kept} {of}", alone]
+            lines += [f"holds {kept} {about}", alone]
         return [*lines, *self._last_lines()]
 
 

@@ -183,16 +183,16 @@ class State(Kept[KeyedCounts]):
     def profiles(self, sensitive: Name) -> ValueCounts:
         """Count the values of a sensitive column in each class, a class a kind."""
         (name,) = self._held([sensitive])
-        counts, found = self.counts, self.counts.values[name]
-        if not len(found.rows):
+        counts, result = self.counts, self.counts.values[name]
+        if not len(result.rows):
             raise EmptyTableError("the state holds no record; there is nothing to measure")
-        keys, (values, ranks) = _numbered(found.classes), placed(found.values)
-        if found.persons is None or counts.persons is None:
+        keys, (values, ranks) = _numbered(result.classes), placed(result.values)
+        if result.persons is None or counts.persons is None:
             sizes = counts.rows
-            entries = keys, ranks, found.rows
-            overall = np.bincount(ranks, found.rows, len(values))
+            entries = keys, ranks, result.rows
+            overall = np.bincount(ranks, result.rows, len(values))
         else:
-            units = placed(found.persons)[1]
+            units = placed(result.persons)[1]
             sizes = np.bincount(_numbered(counts.classes))
             entries = distinct_counts(keys, ranks, units)
             _, of_rank, ones = distinct_counts(np.zeros_like(keys), ranks, units)

@@ -51,8 +51,8 @@ class StreamState:
         before = self._before(batch_id)
 
         def count() -> State:
-            now = self._state_of(policy, batch)
-            return now if before is None else before.merge(now)
+            current = self._state_of(policy, batch)
+            return current if before is None else before.merge(current)
 
         counted = attempt(count)
         verdict = check_union(policy, batch, counted, name=name)
@@ -84,8 +84,8 @@ class StreamState:
     def _numbers(self) -> list[int]:
         if not self.folder.is_dir():
             return []
-        found = map(_NAME.fullmatch, (path.name for path in self.folder.iterdir()))
-        return [int(match[1]) for match in found if match]
+        result = map(_NAME.fullmatch, (path.name for path in self.folder.iterdir()))
+        return [int(match[1]) for match in result if match]
 
     def _path(self, batch_id: int) -> Path:
         return self.folder / f"batch_id={batch_id}.state"
@@ -102,7 +102,7 @@ class StreamState:
             )
         ((qid, budgets),) = wanted.items()
         values = [budget for budget in budgets if isinstance(budget, SensitiveBudget)]
-        names = [name for one in values for name in one.sensitive or table.roles.sensitive]
+        names = [name for value in values for name in value.sensitive or table.roles.sensitive]
         return state(
             table.frame,
             list(qid),
@@ -235,8 +235,8 @@ def _check(policy: Any, release: Any, quarantine: Any, fail_on: Any) -> None:
     if fail_on not in ("fail", "warn"):
         raise ArgumentError("fail_on is 'fail' or 'warn'")
     if isinstance(release, str):
-        one, other = (f"{path.rstrip('/')}/" for path in (release, quarantine))
-        if one.startswith(other) or other.startswith(one):
+        first, second = (f"{path.rstrip('/')}/" for path in (release, quarantine))
+        if first.startswith(second) or second.startswith(first):
             raise ArgumentError(
                 "release and quarantine lie in one another: whoever reads one would read both"
             )
@@ -249,5 +249,5 @@ def _log(verdict: Verdict, batch_id: int, n_rows: int) -> None:
         _LOG.info("batch %d: %s, %s released", batch_id, verdict.word, rows)
         return
     # A group of `by` is a cell.
-    why = dict.fromkeys(name_of(replace(found, group=None)) for found in verdict.failures)
+    why = dict.fromkeys(name_of(replace(failure, group=None)) for failure in verdict.failures)
     _LOG.warning("batch %d: %s, %s kept back: %s", batch_id, verdict.status, rows, ", ".join(why))

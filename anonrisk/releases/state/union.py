@@ -89,26 +89,26 @@ def _counted(
 def _evidence(
     held: State | Sketch, policy: Terms, table: CheckedTable, qid: Qid, budgets: Sequence[Budget]
 ) -> Evidence:
-    found = Evidence()
+    evidence = Evidence()
     refused = attempt(lambda: _check(held, policy, table, qid))
     if isinstance(refused, Problem):
-        found.groups = refused
-        return found
+        evidence.groups = refused
+        return evidence
     sizes = attempt(held.classes)
-    found.groups = sizes if isinstance(sizes, Problem) else [Group(None, sizes, sizes.n_dropped)]
+    evidence.groups = sizes if isinstance(sizes, Problem) else [Group(None, sizes, sizes.n_dropped)]
     for budget in budgets:
         if isinstance(budget, SensitiveBudget):
             for name in budget.sensitive or table.roles.sensitive:
-                found.worst[name, budget.measure] = attempt(
+                evidence.worst[name, budget.measure] = attempt(
                     partial(_scored, held, policy, table, name, budget)
                 )
         elif isinstance(held, Sketch) and not held.is_exact:
-            found.estimates |= _estimated(held, budget)
+            evidence.estimates |= _estimated(held, budget)
         need = budget.need(context_of(policy, table.roles))
         if need is not None:
             why = "it takes a look at all rows, and counts are all there is of earlier ones"
-            found.apart[need.name] = Problem(why)
-    return found
+            evidence.apart[need.name] = Problem(why)
+    return evidence
 
 
 def _check(held: State | Sketch, policy: Terms, table: CheckedTable, qid: Qid) -> None:

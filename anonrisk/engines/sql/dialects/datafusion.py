@@ -165,8 +165,8 @@ class DataFusion(Dialect):
             ("anonrisk_checked", rules.checked_bits, pa.int64()),
             ("anonrisk_plain", rules.plain, pa.string()),
         ):
-            of = partial(_of_each, function, returned)
-            connection().register_udf(udf(of, [pa.string()], returned, "immutable", name))
+            source = partial(_of_each, function, returned)
+            connection().register_udf(udf(source, [pa.string()], returned, "immutable", name))
 
 
 _IN_GREENWICH: Any = sa.literal_column("'Timestamp(Microsecond, Some(\"UTC\"))'")
@@ -224,11 +224,11 @@ def _within(name: str, kind: Any) -> list[str]:
     import pyarrow as pa
 
     if pa.types.is_struct(kind):
-        found = []
+        results = []
         for field in kind:
             below = f"{name}.{field.name}"
-            found += [below, *_within(below, field.type)]
-        return found
+            results += [below, *_within(below, field.type)]
+        return results
     if pa.types.is_map(kind):
         return [*_within(name, kind.key_type), *_within(name, kind.item_type)]
     listed = pa.types.is_list(kind) or pa.types.is_large_list(kind)

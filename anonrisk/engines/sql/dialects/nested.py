@@ -18,18 +18,20 @@ def types(table: Any, dialect: Dialect) -> dict[str, str]:
     names = list(dict.fromkeys(table.names))
     if len(names) < len(table.names):
         return {}
-    of = dialect.type_of
-    asked = [sa.cast(of(table.raw(name)), sa.Text).label(f"t{i}") for i, name in enumerate(names)]
+    type_of = dialect.type_of
+    asked = [
+        sa.cast(type_of(table.raw(name)), sa.Text).label(f"t{i}") for i, name in enumerate(names)
+    ]
     return dict(zip(names, map(str, table.told(asked, "read the types")), strict=True))
 
 
 def within(name: str, kind: str, inside: dict[str, list[tuple[str, str]]]) -> list[str]:
     """List the paths inside a type of PostgreSQL, of which `composites` knows the fields."""
-    found = []
+    results = []
     for field, deeper in inside.get(kind.removesuffix("[]"), ()):
         below = f"{name}.{field}" if field else name
-        found += [*([below] if field else []), *within(below, deeper, inside)]
-    return found
+        results += [*([below] if field else []), *within(below, deeper, inside)]
+    return results
 
 
 def in_type(name: str, kind: str) -> list[str]:
@@ -40,7 +42,7 @@ def in_type(name: str, kind: str) -> list[str]:
     >>> in_type("person", 'STRUCT("first name" VARCHAR, home STRUCT(zip VARCHAR))[]')
     ['person.first name', 'person.home', 'person.home.zip']
     """
-    found: list[str] = []
+    results: list[str] = []
     for inside in (*_bodies(kind, "STRUCT"), *_bodies(kind, "UNION")):
         for part in _split(inside):
             field = _FIELD.match(part)
@@ -49,10 +51,10 @@ def in_type(name: str, kind: str) -> list[str]:
                 below = (
                     f"{name}.{plain if quoted is None else quoted.replace(chr(34) * 2, chr(34))}"
                 )
-                found += [below, *in_type(below, part[field.end() :])]
+                results += [below, *in_type(below, part[field.end() :])]
     for inside in _bodies(kind, "MAP"):
-        found += [path for part in _split(inside) for path in in_type(name, part)]
-    return found
+        results += [path for part in _split(inside) for path in in_type(name, part)]
+    return results
 
 
 def _bodies(kind: str, word: str) -> list[str]:
@@ -91,7 +93,7 @@ def composites(table: Any, kinds: set[str]) -> dict[str, list[tuple[str, str]]]:
     def called(oid: Any) -> Any:
         return sa.func.format_type(oid, sa.null())
 
-    found: dict[str, list[tuple[str, str]]] = {}
+    results: dict[str, list[tuple[str, str]]] = {}
     new = {kind.removesuffix("[]") for kind in kinds}
     while new:
         among = called(types.c.oid).in_(sorted(new))
@@ -103,6 +105,6 @@ def composites(table: Any, kinds: set[str]) -> dict[str, list[tuple[str, str]]]:
         )
         rows = [*table.fetch(inside, "read the types"), *table.fetch(domains, "read the types")]
         for kind, field, deeper in rows:
-            found.setdefault(kind, []).append((field, deeper))
-        new = {deeper.removesuffix("[]") for _, _, deeper in rows} - found.keys()
-    return found
+            results.setdefault(kind, []).append((field, deeper))
+        new = {deeper.removesuffix("[]") for _, _, deeper in rows} - results.keys()
+    return results
