@@ -196,7 +196,7 @@ class AnonAccessor(Generic[FrameT]):
     def entropy(
         self,
         qids: Names | None = None,
-        order: float = 1,
+        alpha: float = 1,
         *,
         quantile: float | None = None,
         unit: Name | None = None,
@@ -214,11 +214,11 @@ class AnonAccessor(Generic[FrameT]):
     @overload
     def find_qids(
         self,
+        qids: Names | None = ...,
+        *,
         alpha: float = ...,
-        columns: Names | None = ...,
         max_size: int = ...,
         population_size: int | None = ...,
-        *,
         unit: Name | None = ...,
         missing: Missing = ...,
         time_budget: float | None = ...,
@@ -229,11 +229,11 @@ class AnonAccessor(Generic[FrameT]):
     @overload
     def find_qids(
         self,
+        qids: Names | None = ...,
+        *,
         alpha: float = ...,
-        columns: Names | None = ...,
         max_size: int = ...,
         population_size: int | None = ...,
-        *,
         unit: Name | None = ...,
         missing: Missing = ...,
         time_budget: float | None = ...,
@@ -306,10 +306,10 @@ class AnonAccessor(Generic[FrameT]):
         """Return the l-diversity of a table: the sensitive values that its worst class keeps in doubt."""
     def linkability(
         self,
-        user: Name,
         qids: Names,
-        time: Name,
         *,
+        unit: Name,
+        time: Name,
         at: date | int | None = None,
         period: str | timedelta | None = None,
         missing: Missing = "value",
@@ -348,14 +348,14 @@ class AnonAccessor(Generic[FrameT]):
         unit: Name | None = None,
         population_size: int | None = None,
         beta: float = 0.05,
-        weights: Mapping[Any, float] | None = None,
+        column_weights: Mapping[Any, float] | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
         bins: Cuts = "auto",
         loss: Loss | LossFunction = "entropy",
         target: Name | None = None,
         sensitive: Names | None = None,
         budget: float | None = None,
-        max_suppression: float = 0.02,
+        max_suppressed: float = 0.02,
         max_loss: float | None = None,
         method: PlanMethod = "auto",
         split: Split = "gain",
@@ -394,7 +394,7 @@ class AnonAccessor(Generic[FrameT]):
         unit: Name | None = None,
         missing: Missing = "value",
     ) -> PopulationEstimate:
-        """Say how many people are unique in the population that this table is a sample of."""
+        """Estimate how many people are unique in the population that this table is a sample of."""
     def predict_singletons(
         self,
         qids: Names | None = None,
@@ -493,9 +493,9 @@ class AnonAccessor(Generic[FrameT]):
         """Score every record by the smallest sets of columns that single it out."""
     def summary(
         self,
-        qid_sets: Names | Sequence[Names] | None = None,
+        qids: Names | Sequence[Names] | None = None,
         by: Name | None = None,
-        at: Sequence[int] = (1, 5, 10, 50, 100),
+        sizes: Sequence[int] = (1, 5, 10, 50, 100),
         *,
         unit: Name | None = None,
         missing: MissingOrWildcard = "value",
@@ -510,7 +510,7 @@ class AnonAccessor(Generic[FrameT]):
         suppressed: str | float | None = "*",
         unit: Name | None = None,
         missing: SuppressedAs = "value",
-        weights: Mapping[Any, float] | None = None,
+        column_weights: Mapping[Any, float] | None = None,
         shared: bool = False,
     ) -> FrameT:
         """Leave out the records of classes smaller than k, or suppress cells of theirs."""
@@ -529,10 +529,10 @@ class AnonAccessor(Generic[FrameT]):
         """Return the t-closeness of a table: how far the worst class is from the table as a whole."""
     def trajectory(
         self,
-        user: Name,
         item: Names,
-        length: int = 4,
         *,
+        unit: Name,
+        length: int = 4,
         time: Name | None = None,
         k: int = 2,
         sample: int | None = None,
@@ -555,10 +555,10 @@ class AnonAccessor(Generic[FrameT]):
         """Return the share of the records that are singletons: alone in their class."""
     def utility(
         self,
-        original: Any,
         qids: Names | None = None,
         sensitive: Name | None = None,
         *,
+        original: Any,
         hierarchies: Mapping[Any, Any] | None = None,
         loss: Loss | LossFunction = "entropy",
     ) -> Utility:
@@ -569,19 +569,19 @@ class AnonAccessor(Generic[FrameT]):
         """Return which columns `perturb` or `permute` has changed; an empty dict if none."""
     def whole_person(
         self,
-        unit: Name | None = None,
         qids: Names | None = None,
         *,
+        unit: Name | None = None,
         missing: Missing = "value",
     ) -> ClassSizes:
         """Count the persons who are alike as a whole: all their rows together, not one row."""
     def compare(
         self,
-        previous: Any,
         qids: Names | None = None,
+        *,
+        previous: Any,
         unit: Name | None = None,
         sensitive: Names | None = None,
-        *,
         missing: Missing = "value",
     ) -> Comparison:
         """Compare a table with an earlier release: whom both together expose, and what they tell."""
@@ -612,7 +612,7 @@ class AnonAccessor(Generic[FrameT]):
         hierarchies: Mapping[Any, Any] | None = None,
         bins: Cuts = "auto",
         loss: ColumnLoss = "entropy",
-        max_suppression: float = 0.02,
+        max_suppressed: float = 0.02,
         floor: int = 5,
         name: str | None = None,
         title: str | None = None,
@@ -621,9 +621,10 @@ class AnonAccessor(Generic[FrameT]):
         """Measure every combination of levels of the columns: a page on which a person chooses."""
     def report(
         self,
-        policy_or_qids: Policy | Names | None = None,
+        qids: Names | None = None,
         sensitive: Names | None = None,
         *,
+        policy: Policy | None = None,
         unit: Name | None = None,
         missing: Missing = "value",
         name: str | None = None,
@@ -636,4 +637,4 @@ class AnonAccessor(Generic[FrameT]):
         n_original: int | None = None,
         progress: bool | None = None,
     ) -> Report:
-        """Say for people who decide how many can be singled out: a page, Markdown, JSON."""
+        """Report to people who decide how many can be singled out: a page, Markdown, JSON."""

@@ -71,11 +71,13 @@ def calls(frame: DataFrame, population: DataFrame) -> dict[str, Callable[[], obj
         "classes, unit": lambda: anonrisk.classes(frame, QID, unit="patient"),
         "risk, population": lambda: anonrisk.risk(frame, QID, population),
         "kmap": lambda: anonrisk.kmap(frame, QID, population),
-        "utility": lambda: anonrisk.utility(coarse, frame, QID, "diagnosis"),
+        "utility": lambda: anonrisk.utility(coarse, QID, "diagnosis", original=frame),
         "assess": lambda: anonrisk.assess(frame, QID, "diagnosis", distance="equal"),
         "find_qids, 12 columns": lambda: anonrisk.find_qids(frame, max_size=3),
-        "trajectory": lambda: anonrisk.trajectory(frame, "card", "station"),
-        "linkability": lambda: anonrisk.linkability(frame, "card", "station", "day", period="91D"),
+        "trajectory": lambda: anonrisk.trajectory(frame, "station", unit="card"),
+        "linkability": lambda: anonrisk.linkability(
+            frame, "station", unit="card", time="day", period="91D"
+        ),
     }
 
 

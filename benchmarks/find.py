@@ -35,7 +35,7 @@ def with_strings(frame: pd.DataFrame) -> pd.DataFrame:
 
 def row(what: str, frame: pd.DataFrame, at_most: float | None) -> Row:
     def search() -> int:
-        report = anonrisk.find_qids(frame, ALPHA, progress=False)
+        report = anonrisk.find_qids(frame, alpha=ALPHA, progress=False)
         assert report.n_sets == 385
         return report.n_counted
 

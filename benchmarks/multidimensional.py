@@ -104,7 +104,7 @@ def left_of_adult(data: Path) -> pd.DataFrame:
     full, regions = {"method": "full-domain"}, {"method": "multidimensional"}
     asked: dict[str, dict[str, Any]] = {
         f"ARX's best by entropy, {share:.0%} left out at most": {
-            **full, "max_suppression": 1.0,
+            **full, "max_suppressed": 1.0,
             "hierarchies": {
                 name: [Level.of(Hierarchy.of(trees[name]), level)]
                 for name, level in zip(names, levels, strict=True)
@@ -113,8 +113,8 @@ def left_of_adult(data: Path) -> pd.DataFrame:
         for share, levels in ARX.items()
     } | {
         "auto, 2% left out at most": {"method": "auto"},
-        "full-domain, nobody left out": {**full, "max_suppression": 0.0},
-        "full-domain, 2% left out at most": {**full, "max_suppression": 0.02},
+        "full-domain, nobody left out": {**full, "max_suppressed": 0.0},
+        "full-domain, 2% left out at most": {**full, "max_suppressed": 0.02},
         "by region": regions,
         "by region, split='median'": {**regions, "split": "median"},
         "by region, l = 2": {**regions, "sensitive": CLASS, "ldiv": 2},
@@ -129,7 +129,7 @@ def left_of_adult(data: Path) -> pd.DataFrame:
         "by region, loss='target'": {**regions, "loss": "target", "target": CLASS},
     }
     n, squares = len(table), (table.groupby(names).size() ** 2).sum()
-    whole = anonrisk.utility(table, table, names).mutual_information
+    whole = anonrisk.utility(table, names, original=table).mutual_information
     found: dict[str, tuple[Any, ...]] = {
         "as it is": (0.0, whole, squares, 0, accuracy(train, test, names))
     }

@@ -48,14 +48,22 @@ def unicity(n_records: int) -> list[Row]:
         what = f"{n_items:,} items, exponent {exponent}"
 
         def points(frame: pd.DataFrame = frame) -> object:
-            return anonrisk.trajectory(frame, "user", "item", 4, seed=1)
+            return anonrisk.trajectory(frame, "item", unit="user", length=4, seed=1)
 
         def in_order(frame: pd.DataFrame = frame) -> object:
-            return anonrisk.trajectory(frame, "user", "item", 4, time="time", ordered=True, seed=1)
+            return anonrisk.trajectory(
+                frame, "item", unit="user", length=4, time="time", ordered=True, seed=1
+            )
 
         def runs(frame: pd.DataFrame = frame) -> object:
             return anonrisk.trajectory(
-                frame, "user", "item", 4, time="time", points="consecutive", ordered=True
+                frame,
+                "item",
+                unit="user",
+                length=4,
+                time="time",
+                points="consecutive",
+                ordered=True,
             )
 
         times = _bench.interleaved(
@@ -76,7 +84,7 @@ def growth(n_records: int) -> list[Row]:
     rows = []
     for n in (n_records, 4 * n_records):
         frame = taps(n, 2_500, 0.63)
-        measure = partial(anonrisk.trajectory, frame, "user", "item", 4, seed=1)
+        measure = partial(anonrisk.trajectory, frame, "item", unit="user", length=4, seed=1)
         groupby = partial(_groupby, frame)
         times = _bench.interleaved({"ours": measure, "groupby": groupby}, rounds=3, warm_up=1)
         title = f"1 to 4 points of each user, {n:,} records"

@@ -30,7 +30,7 @@ def small():
         ldiv={"l": 2},
     )
     made = datasets.hospital()
-    return made.anon.report(policy, name="admissions.csv", population_size=180_000)
+    return made.anon.report(policy=policy, name="admissions.csv", population_size=180_000)
 
 
 def large(n=1_000_000):
@@ -51,7 +51,7 @@ def large(n=1_000_000):
         max_fraction_below_k={"k": 10, "at_most": 0.05},
         tcloseness={"t": 0.3, "distance": "ordered"},
     )
-    return table.anon.report(policy, name="persons.parquet", population_size=17_000_000)
+    return table.anon.report(policy=policy, name="persons.parquet", population_size=17_000_000)
 
 
 def hostile(n=300):
@@ -66,17 +66,20 @@ def hostile(n=300):
         k=3,
         ldiv={"l": 2},
     )
-    return table.anon.report(policy, title=HOSTILE[0], name=HOSTILE[1])
+    return table.anon.report(policy=policy, title=HOSTILE[0], name=HOSTILE[1])
 
 
 def kept():
     return datasets.hospital().anon.report(
-        Policy(quasi=["gender"], unit="patient", unlisted="ignore", k=5), name="admissions.csv"
+        policy=Policy(quasi=["gender"], unit="patient", unlisted="ignore", k=5),
+        name="admissions.csv",
     )
 
 
 def doubtful():
-    return datasets.hospital().anon.report(Policy(quasi=["pc4", "born"], unit="patient", k=5))
+    return datasets.hospital().anon.report(
+        policy=Policy(quasi=["pc4", "born"], unit="patient", k=5)
+    )
 
 
 def unjudged():
@@ -87,7 +90,7 @@ def in_groups():
     policy = Policy(
         quasi=["pc4", "date_of_birth"], by="gender", unit="patient", unlisted="ignore", k=5
     )
-    return datasets.hospital().anon.report(policy)
+    return datasets.hospital().anon.report(policy=policy)
 
 
 REPORTS = {

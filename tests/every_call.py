@@ -67,12 +67,12 @@ ASKED = {
     **dict.fromkeys(("roles", "was_perturbed"), lambda ask, frame: ask(frame)),
     **dict.fromkeys(("at_risk", "plan", "suppress"), lambda ask, frame: ask(frame, QID, k=3)),
     "apply": lambda ask, frame: ask(frame, plan_of_cells()),
-    "compare": lambda ask, frame: ask(frame, frame, QID, "person", "value"),
+    "compare": lambda ask, frame: ask(frame, QID, previous=frame, unit="person", sensitive="value"),
     "declare": lambda ask, frame: ask(frame, quasi=QID, sensitive="value"),
-    "find_qids": lambda ask, frame: ask(frame, columns=QID, progress=False),
+    "find_qids": lambda ask, frame: ask(frame, QID, progress=False),
     "generalize": lambda ask, frame: ask(frame, "hour", bins=2),
     "kl_after": lambda ask, frame: ask(frame, ["hour"], [{"hour": 2}]),
-    "linkability": lambda ask, frame: ask(frame, "person", ["zip"], "hour", at=2),
+    "linkability": lambda ask, frame: ask(frame, ["zip"], unit="person", time="hour", at=2),
     "microaggregate": lambda ask, frame: ask(frame, "income", k=3),
     "permute": lambda ask, frame: ask(frame, "value", seed=1),
     "perturb": lambda ask, frame: ask(frame, "income", scale=5.0, seed=1),
@@ -80,9 +80,9 @@ ASKED = {
     "sketch": lambda ask, frame: ask(frame, QID, key=KEY),
     "state": lambda ask, frame: ask(frame, QID, sensitive="value", unit="person", key=KEY),
     "suda": lambda ask, frame: ask(frame, QID, progress=False),
-    "trajectory": lambda ask, frame: ask(frame, "person", "zip", 2),
-    "whole_person": lambda ask, frame: ask(frame, "person", QID),
-    "utility": lambda ask, frame: ask(frame, frame, QID),
+    "trajectory": lambda ask, frame: ask(frame, "zip", unit="person", length=2),
+    "whole_person": lambda ask, frame: ask(frame, QID, unit="person"),
+    "utility": lambda ask, frame: ask(frame, QID, original=frame),
 }
 POLICY = anonrisk.Policy(
     quasi=QID, sensitive="value", ldiv={"l": 1}, max_unique_records=10**6, unlisted="ignore"

@@ -167,9 +167,9 @@ def answered(asked: Case, table):
         case "wildcard":
             return histograms(anonrisk.classes(table, qid, missing="wildcard"))
         case "whole_person":
-            return histograms(anonrisk.whole_person(table, asked.unit, qid, missing=asked.missing))[
-                0
-            ]
+            return histograms(
+                anonrisk.whole_person(table, qid, unit=asked.unit, missing=asked.missing)
+            )[0]
         case "sizes":
             sized = anonrisk.sizes(table, qid, **how)
             sizes = (

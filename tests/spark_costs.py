@@ -64,7 +64,7 @@ def calls(table):
         "k": lambda: table.anon.k(QID),
         "classes": lambda: table.anon.classes(QID),
         "classes(unit=)": lambda: table.anon.classes(QID, unit="patient"),
-        "whole_person": lambda: table.anon.whole_person("patient", QID),
+        "whole_person": lambda: table.anon.whole_person(QID, unit="patient"),
         "summary, 3 quasi-identifiers": lambda: table.anon.summary(sets),
         "summary(by=)": lambda: table.anon.summary(QID, by="job"),
         "risk": lambda: table.anon.risk(QID),
@@ -80,13 +80,13 @@ def calls(table):
         "explain_risk": lambda: table.anon.explain_risk(QID),
         "suda": lambda: _computed(table.anon.suda(QID, max_size=2).scores),
         "plan": lambda: table.anon.plan(QID, k=2),
-        "utility": lambda: coarse.anon.utility(table, QID, "illness"),
+        "utility": lambda: coarse.anon.utility(QID, "illness", original=table),
         "sizes": lambda: _computed(table.anon.sizes(QID)),
         "at_risk": lambda: _computed(table.anon.at_risk(QID)),
         "suppress": lambda: _computed(table.anon.suppress(QID, k=2)),
         "suppress(cells=True)": lambda: _computed(table.anon.suppress(QID, k=2, cells=True)),
-        "trajectory": lambda: table.anon.trajectory("card", "station", seed=1),
-        "linkability": lambda: table.anon.linkability("card", "station", "day"),
+        "trajectory": lambda: table.anon.trajectory("station", unit="card", seed=1),
+        "linkability": lambda: table.anon.linkability("station", unit="card", time="day"),
     }
 
 

@@ -21,8 +21,8 @@ from anonrisk.recode import Bins, Level
 def test_same_plan_and_same_table_on_every_engine(frame):
     cells = people()
     table = frame(cells)
-    plan = table.anon.plan(QIDS, 4, hierarchies={}, max_suppression=0.05)
-    expected = pd.DataFrame(cells).anon.plan(QIDS, 4, max_suppression=0.05)
+    plan = table.anon.plan(QIDS, 4, hierarchies={}, max_suppressed=0.05)
+    expected = pd.DataFrame(cells).anon.plan(QIDS, 4, max_suppressed=0.05)
     assert plan.to_json() == expected.to_json()
     done = sorted(tables.to_rows(table.anon.apply(plan)), key=lambda row: row["who"])
     assert done == sorted(
@@ -52,7 +52,7 @@ def test_too_many_classes_are_put_together_before_they_are_counted(spark, monkey
     }
     table = tables.spark_table(spark, cells)
     monkeypatch.setattr(bounds, "MAX_CLASSES", 300)
-    plan = table.anon.plan(["income", "sex"], 5, max_suppression=0.05, method="full-domain")
+    plan = table.anon.plan(["income", "sex"], 5, max_suppressed=0.05, method="full-domain")
     assert isinstance(plan.recodings["income"], Bins)
     done = table.anon.apply(plan)
     counted = done.anon.classes(["income", "sex"])
@@ -66,7 +66,7 @@ def test_too_many_classes_are_put_together_before_they_are_counted(spark, monkey
 def test_a_hierarchy_must_be_given_again():
     tree = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
     table = pd.DataFrame({"ill": ["flu", "cough", "stroke", "angina"] * 2})
-    plan = table.anon.plan("ill", 4, hierarchies={"ill": tree}, max_suppression=0)
+    plan = table.anon.plan("ill", 4, hierarchies={"ill": tree}, max_suppressed=0)
     assert str(plan.recodings["ill"]) == "level 1: cold, heart"
     without = Plan.from_json(plan.to_json())
     with pytest.raises(errors.PlanError, match="does not hold the values of its hierarchies"):
@@ -89,9 +89,9 @@ KNOWN = {"ill": ["flu", "cough", "flu", None] * 6, "job": ["clerk", "lawyer", "c
 NEW = {"ill": ["Xavier", "flu", "Xavier"], "job": [None, "Yvonne", "Yvonne"]}
 
 
-def next_month(max_suppression, k=3):
+def next_month(max_suppressed, k=3):
     levels = {name: Level.of(Hierarchy.of(tree), 1) for name, tree in TREES.items()}
-    return Plan(levels, k=k, max_suppression=max_suppression, columns=tuple(levels))
+    return Plan(levels, k=k, max_suppressed=max_suppressed, columns=tuple(levels))
 
 
 def rows_of(table):
@@ -150,7 +150,7 @@ def test_a_category_of_a_record_that_was_left_out_is_forgotten():
     more = pd.concat([table, one]).astype({"sex": "category"})
     plan = next_month(0.1)
     plan = Plan({**plan.recodings, "sex": table.anon.plan("sex", 2).recodings["sex"]}, k=3,
-                max_suppression=0.1)  # fmt: skip
+                max_suppressed=0.1)  # fmt: skip
     done = more.anon.apply(plan, on_unseen="suppress")
     assert done["sex"].cat.categories.tolist() == ["f"]
 
@@ -159,7 +159,7 @@ def test_a_category_of_a_record_that_was_left_out_is_forgotten():
 def test_a_policy_decides_about_the_result(frame):
     cells = {**people(120), "illness": (["flu", "cough"] * 60)}
     table = frame(cells)
-    plan = table.anon.plan(["age", "sex"], 4, max_suppression=0.05)
+    plan = table.anon.plan(["age", "sex"], 4, max_suppressed=0.05)
     rest = {"insensitive": ["zip", "born", "illness"], "unit": "who"}
     passing = Policy(quasi=["age", "sex"], **rest, k=4, max_suppressed=0.05)
     expected = rows_of(table.anon.apply(plan))
@@ -186,4 +186,4 @@ def test_unknown_values_count_beside_other_goals(frame, unit):
     with pytest.raises(errors.UnseenValuesError, match="misses values of column 'ill'"):
         frame(cells).anon.apply(plan)
     with pytest.raises(errors.PlanError, match=r"11.1% of the records have values"):
-        frame(cells).anon.apply(replace(plan, max_suppression=0.1), on_unseen="suppress")
+        frame(cells).anon.apply(replace(plan, max_suppressed=0.1), on_unseen="suppress")

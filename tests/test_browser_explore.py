@@ -158,7 +158,7 @@ def test_the_plan_on_the_page_does_what_the_page_says(browser, pages, share, som
         page.run("document.getElementById('gentlest').click()")
         shown = page.run(SHOWN)
     plan = Plan.from_json(shown["plan"])
-    assert plan == explorer().plan(shown["levels"], max_suppression=float(share))
+    assert plan == explorer().plan(shown["levels"], max_suppressed=float(share))
     coarse = table().anon.apply(plan)
     below = told_of(shown["levels"])[2].records_below(K)
     assert bool(below) == some

@@ -52,7 +52,7 @@ def test_a_plan_by_region(run):
     trees = ("--hierarchies", "region=r.csv")
     # There is room for one cut, into the nodes of the hierarchy; or for many.
     for k, weight in ((100, 9), (30, 0.1)):
-        plan = table.anon.plan(names, k, weights={"region": weight}, **asked)
+        plan = table.anon.plan(names, k, column_weights={"region": weight}, **asked)
         write("p.json", plan.to_json())
         if k == 100:
             code, _, err = run("apply", "p.json", "t.csv", "-o", "new.csv")
@@ -73,7 +73,7 @@ def test_the_plan_of_the_explorer(run):
     made = anonrisk.reporting.Explorer(json.loads(Path("e.json").read_text()))
     # Bins of ages, and the level of the hierarchy: the same as left out, so that there are two.
     levels = [len(column["levels"]) for column in made.summary["columns"]]
-    write("p.json", made.plan([levels[0] - 2, 0], max_suppression=0.0).to_json())
+    write("p.json", made.plan([levels[0] - 2, 0], max_suppressed=0.0).to_json())
     assert run("apply", "p.json", "t.csv", "-o", "new.csv")[0] == 0
     found = pd.read_csv("new.csv").anon.classes(["age", "illness"])
     place = (levels[0] - 2) * levels[1]

@@ -10,7 +10,7 @@ import pytest
 from anonrisk.cli import main
 
 ROOT = Path(__file__).parents[1]
-PROGRAMS = sorted(path.stem for path in (ROOT / "anonrisk" / "examples").glob("[!_]*.py"))
+PROGRAMS = sorted(path.stem for path in (ROOT / "anonrisk" / "datasets" / "examples").glob("[!_]*.py"))
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_a_program_runs_from_any_folder(run, tmp_path):
 
 def test_a_program_can_be_taken_along(run, tmp_path):
     code, out, _ = run("plan", "--code")
-    assert (code, out) == (0, (ROOT / "anonrisk" / "examples" / "plan.py").read_text())
+    assert (code, out) == (0, (ROOT / "anonrisk" / "datasets" / "examples" / "plan.py").read_text())
 
 
 def test_files_to_try_go_where_they_are_wanted(run, tmp_path):
@@ -67,12 +67,16 @@ def test_wrong_words_are_answered(run):
     assert run("hospital", "--list")[0] == 2
 
 
-@pytest.mark.parametrize("folder", ["examples", "spark_jobs"])
-def test_the_checkout_has_a_door_to_each(folder):
-    inside = {path.name for path in (ROOT / "anonrisk" / folder).glob("[!_]*.py")}
+@pytest.mark.parametrize(
+    ("folder", "package"), [("examples", "datasets.examples"), ("spark_jobs", "spark_jobs")]
+)
+def test_the_checkout_has_a_door_to_each(folder, package):
+    inside = {
+        path.name for path in (ROOT / "anonrisk").joinpath(*package.split(".")).glob("[!_]*.py")
+    }
     doors = {path.name for path in (ROOT / folder).glob("*.py")} - {"startup.py"}
     assert doors == inside
     for name in inside:
         text = (ROOT / folder / name).read_text()
-        assert f"from anonrisk.{folder}.{name.removesuffix('.py')} import main\n" in text
+        assert f"from anonrisk.{package}.{name.removesuffix('.py')} import main\n" in text
         assert len(text.splitlines()) < 10

@@ -24,11 +24,11 @@ def test_it_says_what_the_library_says(run):
     code, out, err = run("find-qids", "t.csv", "--alpha", 0.5)
     assert (code, err) == (0, "")
     frame = pd.read_csv("t.csv", dtype=str)
-    assert out.rstrip("\n") == repr(anonrisk.find_qids(frame, 0.5))
+    assert out.rstrip("\n") == repr(anonrisk.find_qids(frame, alpha=0.5))
     asked = ("--max-size", 3, "--population-size", 100, "--output", "f.json", "--json")
     code, out, _ = run("find-qids", "t.csv", *asked)
     found = json.loads(out)
-    expected = anonrisk.find_qids(frame, 0.2, max_size=3, population_size=100).to_dict()
+    expected = anonrisk.find_qids(frame, alpha=0.2, max_size=3, population_size=100).to_dict()
     assert code == 0
     assert expected.items() <= found.items()
     assert [one["columns"] for one in found["sets"]] == [["zip", "age"], ["zip", "sex"]]
@@ -37,12 +37,12 @@ def test_it_says_what_the_library_says(run):
 
 def test_columns_and_persons(run):
     write("t.csv", PEOPLE + "b,2,m\n")
-    found = json.loads(run("find-qids", "t.csv", "--columns", "age", "sex", "--json")[1])
+    found = json.loads(run("find-qids", "t.csv", "--qids", "age", "sex", "--json")[1])
     assert (found["sets"], found["n_sets"], found["n_records"]) == ([], 3, 5)
     found = json.loads(run("find-qids", "t.csv", "--unit", "zip", "--alpha", 0.4, "--json")[1])
     assert found["not_searched"] == ["zip"]
     assert found["n_records"] == 2
-    code, _, err = run("find-qids", "t.csv", "--columns", "aeg")
+    code, _, err = run("find-qids", "t.csv", "--qids", "aeg")
     assert code == 3
     assert "did you mean 'age'?" in err
 
@@ -77,7 +77,7 @@ def test_a_gate_that_cannot_tell_does_not_pass(run, monkeypatch):
     code, out, _ = run("find-qids", "t.jsonl", "--fail-if-found")
     assert code == 3
     assert out.startswith("could not assess\n")
-    assert run("find-qids", "t.jsonl", "--fail-if-found", "--columns", "a")[0] == 0
+    assert run("find-qids", "t.jsonl", "--fail-if-found", "--qids", "a")[0] == 0
     assert run("find-qids", "no.csv")[0] == 3
     write("empty.csv", "a,b\n")
     assert run("find-qids", "empty.csv")[0] == 3
@@ -145,7 +145,7 @@ def test_a_search_cut_short_says_what_it_covers_and_how_to_get_more(run, monkeyp
         ("--max-size", 0),
         ("--population-size", 2),
         ("--time-budget", -1),
-        ("--columns", "zip", "--unit", "zip"),
+        ("--qids", "zip", "--unit", "zip"),
     ],
 )
 def test_wrong_usage(run, wrong):

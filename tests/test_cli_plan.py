@@ -33,8 +33,8 @@ def test_it_says_what_the_library_says(run):
     assert Path("p.json").read_text() == out
     again = anonrisk.Plan.from_json(out)
     assert again == expected
-    weighted = run("plan", "t.csv", *ASKED, "--weights", "zip=9", "age=0", "--json")[1]
-    chosen = anonrisk.plan(frame, ["zip", "age"], weights={"zip": 9, "age": 0})
+    weighted = run("plan", "t.csv", *ASKED, "--column-weights", "zip=9", "age=0", "--json")[1]
+    chosen = anonrisk.plan(frame, ["zip", "age"], column_weights={"zip": 9, "age": 0})
     assert anonrisk.Plan.from_json(weighted).recodings == chosen.recodings
     regions = run("plan", "t.csv", *ASKED, "--method", "multidimensional", "--json")[1]
     chosen = anonrisk.plan(frame, ["zip", "age"], method="multidimensional")
@@ -99,7 +99,7 @@ def test_codes_keep_their_zeros_and_missing_cells_stay_empty(run):
 def test_hierarchies(run):
     write("t.csv", "job\n" + "cook\nbaker\nnurse\ndoctor\n" * 2)
     write("jobs.csv", "cook;food;any\nbaker;food;any\nnurse;care;any\ndoctor;care;any\n")
-    asked = ("plan", "t.csv", "--qids", "job", "--k", 3, "--max-suppression", 0)
+    asked = ("plan", "t.csv", "--qids", "job", "--k", 3, "--max-suppressed", 0)
     assert run(*asked, "--hierarchies", "job=jobs.csv", "--apply", "n.csv")[0] == 0
     assert set(pd.read_csv("n.csv")["job"]) == {"food", "care"}
     assert run(*asked, "--hierarchies", "job=no.csv")[0] == 3
@@ -170,9 +170,9 @@ def test_a_table_does_not_grow_by_its_own_copy(run):
         ("--k", 0),
         ("--k", 201),
         ("--force",),
-        ("--max-suppression", 2),
-        ("--weights", "age=-1"),
-        ("--weights", "age=many"),
+        ("--max-suppressed", 2),
+        ("--column-weights", "age=-1"),
+        ("--column-weights", "age=many"),
         ("--apply", "new.xlsx"),
         ("--apply", "new"),
         ("--apply", "."),

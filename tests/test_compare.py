@@ -209,19 +209,21 @@ def test_the_example_of_two_releases_that_pass_alone(frame):
     now, before = frame(CELLS), frame(BEFORE)
     assert anonrisk.k(now, "zip") == anonrisk.k(before, "zip") == 5
     assert anonrisk.ldiv(now, "zip", "ill") == anonrisk.ldiv(before, "zip", "ill") == 2
-    found = anonrisk.compare(now, before, "zip", "who", "ill")
+    found = anonrisk.compare(now, "zip", previous=before, unit="who", sensitive="ill")
     assert found.exposed(5) == found.unseen(5) == found.learned_values() == 1
     assert found.exposed_by(5)["added"] == 1
-    assert found == anonrisk.compare(now, pd.DataFrame(BEFORE), "zip", "who", "ill")
+    assert found == anonrisk.compare(
+        now, "zip", previous=pd.DataFrame(BEFORE), unit="who", sensitive="ill"
+    )
 
 
 def test_a_table_without_a_unit(frame):
     # One left and one came: nobody sees that, unless the values tell.
     before, now = frame(CELLS), frame({**CELLS, "ill": ["gout", *CELLS["ill"][1:]]})
-    found = anonrisk.compare(now, before, "zip")
+    found = anonrisk.compare(now, "zip", previous=before)
     assert found.net
     assert found.exposed(5) == 0
-    told = anonrisk.compare(now, before, "zip", sensitive="ill")
+    told = anonrisk.compare(now, "zip", previous=before, sensitive="ill")
     assert told.exposed_by(5) == {"added": 1, "removed": 1, "stayed": 0, "moved": 0}
     assert told.learned_values("ill") == 2
 
@@ -231,15 +233,17 @@ df = pd.DataFrame(CELLS)
 
 def test_a_state_stands_for_an_earlier_release():
     before = pd.DataFrame(BEFORE).anon.state("zip", unit="who", sensitive="ill", key=KEY)
-    found = df.anon.compare(before, "zip", "who", "ill")
-    assert found == df.anon.compare(pd.DataFrame(BEFORE), "zip", "who", "ill")
+    found = df.anon.compare("zip", previous=before, unit="who", sensitive="ill")
+    assert found == df.anon.compare(
+        "zip", previous=pd.DataFrame(BEFORE), unit="who", sensitive="ill"
+    )
     assert found == df.anon.state("zip", unit="who", sensitive="ill", key=KEY).compare(before)
 
 
 def test_roles_that_were_declared_are_taken():
     told = df.anon.declare(quasi="zip", unit="who", sensitive="ill")
-    assert told.anon.compare(pd.DataFrame(BEFORE)) == df.anon.compare(
-        pd.DataFrame(BEFORE), "zip", "who", "ill"
+    assert told.anon.compare(previous=pd.DataFrame(BEFORE)) == df.anon.compare(
+        "zip", previous=pd.DataFrame(BEFORE), unit="who", sensitive="ill"
     )
 
 
@@ -269,7 +273,7 @@ def test_the_same_people_under_new_quasi_identifiers():
 
 def test_a_value_that_changed():
     now = df.assign(ill=["gout", *CELLS["ill"][1:]])
-    found = now.anon.compare(df, "zip", "who", "ill")
+    found = now.anon.compare("zip", previous=df, unit="who", sensitive="ill")
     assert found.changed_values == {"ill": 1}
     assert found.exposed(5) == found.n_added == found.n_removed == 0
 
@@ -279,9 +283,9 @@ def test_a_row_more_of_somebody_who_was_there_is_left_over(frame):
     before = {"zip": ["a"] * 5, "who": [1, 2, 3, 4, 5], "ill": ["flu", "cold"] * 2 + ["flu"]}
     more = {"zip": ["a"], "who": [1], "ill": ["gout"]}
     now = {name: [*before[name], *more[name]] for name in before}
-    found = frame(now).anon.compare(frame(before), "zip", "who", "ill")
+    found = frame(now).anon.compare("zip", previous=frame(before), unit="who", sensitive="ill")
     assert (found.exposed(5), found.learned_values("ill"), found.unseen(5)) == (1, 1, 1)
-    back = frame(before).anon.compare(frame(now), "zip", "who", "ill")
+    back = frame(before).anon.compare("zip", previous=frame(now), unit="who", sensitive="ill")
     assert back.exposed_by(5) == {"added": 0, "removed": 1, "stayed": 0, "moved": 0}
 
 
@@ -297,7 +301,9 @@ def test_earlier_releases_together_count_nobody_twice():
 
 
 def test_the_same_release_tells_nothing():
-    found = df.anon.compare(df.sample(frac=1, random_state=1), "zip", "who", "ill")
+    found = df.anon.compare(
+        "zip", previous=df.sample(frac=1, random_state=1), unit="who", sensitive="ill"
+    )
     assert found.persons == found.classes == ()
     assert found.at_risk(100) == 0
     assert "No class has changed" in repr(found)
@@ -333,7 +339,7 @@ def test_without_a_unit_other_columns_are_refused():
 
 
 def test_questions_that_have_no_answer():
-    found = df.anon.compare(pd.DataFrame(BEFORE), "zip", "who", "ill")
+    found = df.anon.compare("zip", previous=pd.DataFrame(BEFORE), unit="who", sensitive="ill")
     with pytest.raises(ArgumentError, match="did you mean 'ill'"):
         found.learned_values("il")
     with pytest.raises(ArgumentError, match="k"):
@@ -341,7 +347,7 @@ def test_questions_that_have_no_answer():
 
 
 def test_what_is_given_away_holds_no_cell():
-    found = df.anon.compare(pd.DataFrame(BEFORE), "zip", "who", "ill")
+    found = df.anon.compare("zip", previous=pd.DataFrame(BEFORE), unit="who", sensitive="ill")
     text = json.dumps(found.to_dict()) + repr(found) + found._repr_html_()
     assert not any(cell in text for cell in ("1011", "1012", "flu", "cold"))
     assert found.to_frame().to_dict("records") == [{"added": 1, "removed": 0, "classes": 1}]

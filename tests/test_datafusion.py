@@ -100,6 +100,6 @@ def test_bytes_are_persons_and_values_as_others_are():
     table, frame = anonrisk.sql.table(session(cells), "people"), pd.DataFrame(cells)
     asked = {"sensitive": "s", "unit": "u"}
     assert table.anon.assess("q", **asked).to_dict() == frame.anon.assess("q", **asked).to_dict()
-    assert table.anon.whole_person("u", "s").k == frame.anon.whole_person("u", "s").k
+    assert table.anon.whole_person("s", unit="u").k == frame.anon.whole_person("s", unit="u").k
     sizes = table.anon.sizes("q", unit="u").to_pandas()["class_size"]
     assert sorted(sizes) == sorted(frame.anon.sizes("q", unit="u"))

@@ -264,7 +264,7 @@ def test_documents_of_results_are_json_whatever_columns_are_called(name):
     for found in (
         anonrisk.classes(table, [name]),
         anonrisk.assess(table, [name], "s"),
-        anonrisk.find_qids(table, columns=[name, "s"]),
+        anonrisk.find_qids(table, qids=[name, "s"]),
         anonrisk.explain_risk(table, [name, "s"]),
         anonrisk.suda(table, [name, "s"]),
         anonrisk.box_plot(table, [name], by="g"),

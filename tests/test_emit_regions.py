@@ -66,7 +66,7 @@ def next_month(cells, n_new):
 @cache
 def plan_of(seed):
     plan = table_of(cells_of(seed)).anon.plan(
-        QIDS[seed:], 4, hierarchies={"ill": TREE}, method="multidimensional", max_suppression=0.1
+        QIDS[seed:], 4, hierarchies={"ill": TREE}, method="multidimensional", max_suppressed=0.1
     )
     assert len(plan.regions) > 1
     return plan
@@ -172,7 +172,7 @@ def test_bins_that_were_given_are_parts():
     cells = cells_of(1)
     steps = {"age": [Bins((30, 50, 60), whole=True), Bins((50,), whole=True), Star()]}
     plan = table_of(cells).anon.plan(
-        ["age", "job"], 5, hierarchies=steps, method="multidimensional", max_suppression=0.1
+        ["age", "job"], 5, hierarchies=steps, method="multidimensional", max_suppressed=0.1
     )
     assert agrees(plan, cells, "refuse", lambda c: in_sqlite(plan.to_sql("sqlite"), c))
     assert agrees(plan, cells, "refuse", lambda c: in_duckdb(plan.to_sql("duckdb"), c))

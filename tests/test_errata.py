@@ -629,7 +629,7 @@ def suppressed_records_are_misclassified():
     df = pd.DataFrame({"q": list("aaabbc"), "s": list("xxyyyz")})
     left = df[df["q"] != "c"]
     # One y among x, and one record that is gone.
-    return [Case(2 / 6, 1 / 5, left.anon.utility(df, "q", "s").classification_metric)]
+    return [Case(2 / 6, 1 / 5, left.anon.utility("q", "s", original=df).classification_metric)]
 
 
 @row("mahiou-4.2")
@@ -639,7 +639,7 @@ def spread_of_the_quasi_identifier():
     for value in df["s"]:
         least, largest = min(least, value), max(largest, value)
     spread = summed(np.ptp(df["s"].to_numpy().reshape(2, 2), axis=1)) * 2 / 4 / 8
-    found.append(Case(0.0, spread, df.anon.utility(df, "age").loss_metric))
+    found.append(Case(0.0, spread, df.anon.utility("age", original=df).loss_metric))
     found.append(Case(8, largest - least, float(np.ptp(df["s"].to_numpy()))))
     return found
 
@@ -661,7 +661,7 @@ def entropy_grows_with_the_set():
         printed.append(loss(members, lambda value, whole: share[value]))
         truth.append(loss(members, lambda value, whole: whole))
         coarse = df.replace({"a": label, "b": label})
-        found = coarse.anon.utility(df, "x", hierarchies={"x": tree})
+        found = coarse.anon.utility("x", original=df, hierarchies={"x": tree})
         ours.append(found.monotone_entropy)
     assert printed == sorted(printed, reverse=True)
     assert ours == sorted(ours)
@@ -682,7 +682,7 @@ def loss_about_the_private_value():
         )
         return -float(np.log2(own.astype(float)).mean())
 
-    found = coarse.anon.utility(df, "x", "y", hierarchies={"x": tree})
+    found = coarse.anon.utility("x", "y", original=df, hierarchies={"x": tree})
     whole = df.anon.entropy("y") - found.private_mutual_information
     return [Case(loss("y"), loss("x"), whole), Case(loss("x"), loss("y"), found.information_loss)]
 

@@ -93,9 +93,9 @@ def test_fifty_plans_applied_give_the_numbers_of_the_page(frame):
             continue
         if frame.is_pandas:
             losses = [c["levels"][i]["loss"] for c, i in zip(held["columns"], levels, strict=True)]
-            lost = anonrisk.utility(changed, table, QIDS, hierarchies=trees).loss
+            lost = anonrisk.utility(changed, QIDS, original=table, hierarchies=trees).loss
             assert abs(np.mean(losses) - lost) <= step / 2 + 1e-9
-        kept = table.anon.apply(made.plan(levels, max_suppression=1.0, hierarchies=trees))
+        kept = table.anon.apply(made.plan(levels, max_suppressed=1.0, hierarchies=trees))
         for one in held["sensitive"]:
             if one["tcloseness"][node] is None:
                 assert at(held, node)["bands"] == [0, 0, 0]
@@ -287,7 +287,7 @@ def test_what_is_refused():
         ({"k": 1}, "k"),
         ({"k": 21}, "larger than the table"),
         ({"floor": 3}, "floor"),
-        ({"max_suppression": 2}, "max_suppression"),
+        ({"max_suppressed": 2}, "max_suppressed"),
         ({"bins": "odd"}, "bins"),
         ({"hierarchies": {"zap": TREE}}, "zap"),
         ({"sensitive": "zip"}, "both sensitive and quasi-identifier"),
@@ -351,7 +351,7 @@ def test_the_page_is_whole_and_loads_nothing():
     assert [json.loads(c["levels"][0]["piece"])["column"] for c in data["columns"]] == HOSTILE[:3]
     stored = json.loads(plan_json(held, [0, 1, 0], 0.05))
     assert stored["k"] == 5
-    assert stored["max_suppression"] == 0.05
+    assert stored["max_suppressed"] == 0.05
     assert stored["columns"] == HOSTILE
     assert held["internal"] in " ".join(page.split())
 

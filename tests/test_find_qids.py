@@ -64,7 +64,7 @@ def test_the_search_finds_what_trying_everything_finds(rows, alpha, max_size):
         name: list(column) for name, column in zip("abcde", zip(*rows, strict=True), strict=True)
     }
     table = pd.DataFrame(cells)
-    report = anonrisk.find_qids(table, alpha, max_size=max_size)
+    report = anonrisk.find_qids(table, alpha=alpha, max_size=max_size)
     apart = {frozenset([item.column]) for item in report.direct}
     expected = brute_force(cells, alpha, max_size)
     assert sets_of(report) == {q: n for q, n in expected.items() if q not in apart}
@@ -79,7 +79,7 @@ def test_the_search_of_persons(rows, alpha, max_size, random):
     }
     unit = [random.randrange(max(len(rows) // 2, 1)) for _ in rows]
     table = pd.DataFrame({**cells, "who": unit})
-    report = anonrisk.find_qids(table, alpha, max_size=max_size, unit="who")
+    report = anonrisk.find_qids(table, alpha=alpha, max_size=max_size, unit="who")
     apart = {frozenset([item.column]) for item in report.direct}
     expected = brute_force(cells, alpha, max_size, unit)
     assert sets_of(report) == {q: n for q, n in expected.items() if q not in apart}
@@ -108,7 +108,7 @@ def test_most_sets_are_never_counted():
     table = pd.concat(
         [table, pd.DataFrame({f"flag{i}": random.random(n) < 0.01 for i in range(6)})], axis=1
     )
-    report = anonrisk.find_qids(table, 0.2)
+    report = anonrisk.find_qids(table, alpha=0.2)
     assert report.n_counted < report.n_sets / 2
     cells = {name: table[name].tolist() for name in table}
     assert sets_of(report) == brute_force(cells, 0.2, 4)
@@ -117,16 +117,16 @@ def test_most_sets_are_never_counted():
 @pytest.mark.contract
 def test_every_engine_finds_the_same(frame):
     table, plain = frame(PEOPLE), pd.DataFrame(PEOPLE)
-    report = table.anon.find_qids(0.05, population_size=1_000)
+    report = table.anon.find_qids(alpha=0.05, population_size=1_000)
     assert sets_of(report) == brute_force(PEOPLE, 0.05, 4)
-    expected = plain.anon.find_qids(0.05, population_size=1_000)
+    expected = plain.anon.find_qids(alpha=0.05, population_size=1_000)
     assert report.to_frame().equals(expected.to_frame())
     assert [found.sizes for found in report.sets] == [found.sizes for found in expected.sets]
 
 
 def test_a_found_set_is_what_classes_say():
     table = pd.DataFrame(PEOPLE)
-    report = table.anon.find_qids(0.05, population_size=1_000)
+    report = table.anon.find_qids(alpha=0.05, population_size=1_000)
     ranks = [(-found.share / len(found.columns), len(found.columns)) for found in report.sets]
     assert ranks == sorted(ranks)
     for found in report.sets:
@@ -143,17 +143,17 @@ def test_a_found_set_is_what_classes_say():
 def test_persons_and_dropped_records_on_every_engine(frame):
     who = [1, 1, 2, 2, 3, 4, 5, 5]
     table = frame({**PEOPLE, "who": who})
-    report = table.anon.find_qids(0.1, unit="who")
+    report = table.anon.find_qids(alpha=0.1, unit="who")
     assert sets_of(report) == brute_force(PEOPLE, 0.1, 4, who)
     assert report.not_searched == ("who",)
     kept = [i for i, cell in enumerate(PEOPLE["zip"]) if cell is not None]
     complete = {name: [cells[i] for i in kept] for name, cells in PEOPLE.items()}
-    dropped = table.anon.find_qids(0.1, list(PEOPLE), missing="drop")
+    dropped = table.anon.find_qids(list(PEOPLE), alpha=0.1, missing="drop")
     assert sets_of(dropped) == brute_force(complete, 0.1, 4)
     assert (dropped.n_records, dropped.n_dropped) == (7, 1)
     assert all(found.sizes.n_dropped == 1 for found in dropped.sets)
     with pytest.raises(errors.MissingValuesError, match="'zip' in 1 row"):
-        table.anon.find_qids(0.1, list(PEOPLE), missing="error")
+        table.anon.find_qids(list(PEOPLE), alpha=0.1, missing="error")
 
 
 LOOKS = {
@@ -172,7 +172,7 @@ LOOKS = {
 
 @pytest.mark.contract
 def test_look_alikes_are_reported_apart(frame):
-    report = frame(LOOKS).anon.find_qids(0.2, max_size=2)
+    report = frame(LOOKS).anon.find_qids(alpha=0.2, max_size=2)
     found = {item.column: item.reason for item in report.direct}
     assert found == {
         "mail": "looks like an e-mail address",
@@ -236,32 +236,40 @@ def test_a_few_records_look_like_nothing():
 def test_declared_roles_are_not_searched():
     table = pd.DataFrame({**PEOPLE, "diagnosis": list("abcdefgh"), "name": list("stuvwxyz")})
     table = table.anon.declare(quasi=["zip"], sensitive="diagnosis", direct="name")
-    report = table.anon.find_qids(0.1)
+    report = table.anon.find_qids(alpha=0.1)
     assert set(report.not_searched) == {"diagnosis", "name"}
     assert sets_of(report) == brute_force(PEOPLE, 0.1, 4)
     assert "by their declared role: diagnosis, name" in repr(report)
-    named = table.anon.find_qids(0.1, ["diagnosis"])
+    named = table.anon.find_qids(["diagnosis"], alpha=0.1)
     assert sets_of(named) == {frozenset(["diagnosis"]): 8}
 
 
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda t: t.anon.find_qids(0), errors.ArgumentError, "alpha must be a number above 0"),
-        (lambda t: t.anon.find_qids(1), errors.ArgumentError, "alpha must lie between 0 and 1"),
-        (lambda t: t.anon.find_qids(-0.5), errors.ArgumentError, "alpha"),
-        (lambda t: t.anon.find_qids(float("nan")), errors.ArgumentError, "alpha"),
-        (lambda t: t.anon.find_qids("a"), errors.ArgumentError, "alpha"),
+        (
+            lambda t: t.anon.find_qids(alpha=0),
+            errors.ArgumentError,
+            "alpha must be a number above 0",
+        ),
+        (
+            lambda t: t.anon.find_qids(alpha=1),
+            errors.ArgumentError,
+            "alpha must lie between 0 and 1",
+        ),
+        (lambda t: t.anon.find_qids(alpha=-0.5), errors.ArgumentError, "alpha"),
+        (lambda t: t.anon.find_qids(alpha=float("nan")), errors.ArgumentError, "alpha"),
+        (lambda t: t.anon.find_qids(alpha="a"), errors.ArgumentError, "alpha"),
         (lambda t: t.anon.find_qids(max_size=0), errors.ArgumentError, "max_size must be a whole"),
         (
             lambda t: t.anon.find_qids(max_size=2.5),
             errors.ArgumentError,
             "max_size must be a whole",
         ),
-        (lambda t: t.anon.find_qids(columns="zp"), errors.ColumnNotFoundError, "mean 'zip'"),
-        (lambda t: t.anon.find_qids(columns=[]), errors.NoColumnsError, "empty"),
-        (lambda t: t.anon.find_qids(columns=["zip", "zip"]), errors.RepeatedColumnError, "twice"),
-        (lambda t: t.anon.find_qids(columns=["zip"], unit="zip"), errors.RoleConflictError, "both"),
+        (lambda t: t.anon.find_qids(qids="zp"), errors.ColumnNotFoundError, "mean 'zip'"),
+        (lambda t: t.anon.find_qids(qids=[]), errors.NoColumnsError, "empty"),
+        (lambda t: t.anon.find_qids(qids=["zip", "zip"]), errors.RepeatedColumnError, "twice"),
+        (lambda t: t.anon.find_qids(qids=["zip"], unit="zip"), errors.RoleConflictError, "both"),
         (lambda t: t.anon.find_qids(unit="aeg"), errors.ColumnNotFoundError, "mean 'age'"),
         (lambda t: t.anon.find_qids(unit="zip"), errors.MissingUnitError, "1 row"),
         (lambda t: t.anon.find_qids(missing="dorp"), errors.ArgumentError, "mean 'drop'"),
@@ -276,9 +284,9 @@ def test_wrong_calls(call, error, text):
 
 
 def test_tables_at_the_edge():
-    assert not pd.DataFrame({"a": ["x"] * 3, "b": [1] * 3}).anon.find_qids(0.01).sets
+    assert not pd.DataFrame({"a": ["x"] * 3, "b": [1] * 3}).anon.find_qids(alpha=0.01).sets
     one = pd.DataFrame({"a": ["x"], "b": [1]})
-    report = one.anon.find_qids(0.99)
+    report = one.anon.find_qids(alpha=0.99)
     assert sets_of(report) == {frozenset("a"): 1, frozenset("b"): 1}
     assert (report.sets[0].separation, report.sets[0].domain_share) == (1.0, 1.0)
     with pytest.raises(errors.EmptyTableError, match="1 row dropped"):
@@ -300,7 +308,7 @@ def test_columns_that_cannot_be_searched_are_set_apart():
     assert "not searched: column 'l' holds values" in repr(report)
     assert "secret" not in repr(report) + report._repr_html_()
     with pytest.raises(errors.NoColumnsError, match="none of the columns can be searched"):
-        anonrisk.find_qids(table, columns=["l", "m"])
+        anonrisk.find_qids(table, qids=["l", "m"])
 
 
 def test_names_that_occur_twice_are_set_apart():
@@ -309,7 +317,7 @@ def test_names_that_occur_twice_are_set_apart():
     assert report.unsupported == {"a": "column 'a' is the name of 2 columns"}
     assert sets_of(report) == {frozenset("b"): 2}
     with pytest.raises(errors.DuplicateColumnError):
-        anonrisk.find_qids(table, columns=["a"])
+        anonrisk.find_qids(table, qids=["a"])
     with pytest.raises(errors.NoColumnsError):
         anonrisk.find_qids(table[["a"]])
 
@@ -336,7 +344,7 @@ def test_too_many_sets_are_foreseen(wide):
 
 @pytest.mark.slow
 def test_a_time_budget_gives_what_was_found_so_far(wide):
-    report = anonrisk.find_qids(wide, 0.3, time_budget=0.5)
+    report = anonrisk.find_qids(wide, alpha=0.3, time_budget=0.5)
     assert report.partial
     assert report.n_settled < report.n_sets
     assert "PARTIAL: time ran out with" in repr(report)
@@ -345,7 +353,7 @@ def test_a_time_budget_gives_what_was_found_so_far(wide):
         assert found.share > 0.3
         for smaller in combinations(found.columns, len(found.columns) - 1):
             assert not smaller or wide.anon.uniqueness(list(smaller)) <= 0.3
-    fewest = anonrisk.find_qids(wide, 0.3, time_budget=1e-9)
+    fewest = anonrisk.find_qids(wide, alpha=0.3, time_budget=1e-9)
     assert fewest.partial
     assert fewest.n_settled == 60
     assert "searched: all sets of 1 column; no set of 2 columns; no set of 3 columns" in repr(
@@ -355,7 +363,7 @@ def test_a_time_budget_gives_what_was_found_so_far(wide):
 
 @pytest.mark.slow
 def test_a_partial_report_says_what_it_covers(wide):
-    report = anonrisk.find_qids(wide, 0.3, time_budget=0.5)
+    report = anonrisk.find_qids(wide, alpha=0.3, time_budget=0.5)
     covered = report.coverage
     assert [one.size for one in covered] == [1, 2, 3, 4]
     assert [one.sets for one in covered] == [60, 1770, 34220, 487635]
@@ -367,7 +375,7 @@ def test_a_partial_report_says_what_it_covers(wide):
     stored = report.to_dict()["coverage"]
     assert stored == [{"size": c.size, "sets": c.sets, "decided": c.decided} for c in covered]
     done = [size for size in range(1, 4) if covered[size - 1].decided == covered[size - 1].sets]
-    whole = anonrisk.find_qids(wide, 0.3, max_size=max(done))
+    whole = anonrisk.find_qids(wide, alpha=0.3, max_size=max(done))
     assert not whole.partial
     assert [one.decided for one in whole.coverage] == [one.sets for one in whole.coverage]
     small = {found.columns for found in report.sets if len(found.columns) <= max(done)}
@@ -384,7 +392,7 @@ def test_more_sets_than_anybody_reads_are_not_printed():
 
 
 def test_the_report_is_a_table():
-    report = anonrisk.find_qids(pd.DataFrame(PEOPLE), 0.3, population_size=10**6)
+    report = anonrisk.find_qids(pd.DataFrame(PEOPLE), alpha=0.3, population_size=10**6)
     table = report.to_frame()
     assert table["columns"].tolist() == [found.columns for found in report.sets]
     assert (table["share"] > 0.3).all()
@@ -392,7 +400,7 @@ def test_the_report_is_a_table():
     assert "in population" in report._repr_html_()
     assert report.least_domain == pytest.approx(0.3 * 8 / (7 / 8) ** 7)
     assert report.population_least_domain > report.least_domain
-    nothing = anonrisk.find_qids(pd.DataFrame(PEOPLE), 0.9, max_size=1)
+    nothing = anonrisk.find_qids(pd.DataFrame(PEOPLE), alpha=0.9, max_size=1)
     assert len(nothing.to_frame()) == 0
     assert list(nothing.to_frame()) == list(table)[:-1]
     assert repr(nothing).startswith("0 minimal sets of at most 1 column single out more than 90.0%")
@@ -410,12 +418,12 @@ def test_sets_share_jobs_on_spark(spark):
     table = spark.createDataFrame(rows, list(cells))
     group = uuid.uuid4().hex
     spark.sparkContext.setJobGroup(group, "counted")
-    report = table.anon.find_qids(0.6, max_size=3)
+    report = table.anon.find_qids(alpha=0.6, max_size=3)
     jobs = len(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
     spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
     spark.conf.set("spark.sql.adaptive.enabled", "true")
     assert sets_of(report) == brute_force(cells, 0.6, 3)
-    plan = table.anon.find_qids(0.6, max_size=3, explain=True)
+    plan = table.anon.find_qids(alpha=0.6, max_size=3, explain=True)
     assert plan.sets == (8, 28, 56)
     # A pass a size, and one to look at shapes.
     assert jobs <= plan.passes == 4
@@ -479,14 +487,14 @@ def test_nested_and_odd_columns_on_spark(spark):
         "select * from values (1, array(1), 'x', date'2020-01-01'), (2, array(1), 'x', null) "
         "as t(`a.b`, l, `c ``d`, e)"
     )
-    report = table.anon.find_qids(0.2)
+    report = table.anon.find_qids(alpha=0.2)
     assert sets_of(report) == {frozenset(["a.b"]): 2, frozenset("e"): 2}
     assert set(report.unsupported) == {"l"}
 
 
 def test_what_so_many_values_lead_one_to_expect_is_no_bound_of_what_was_measured():
     table = pd.DataFrame({"zip": list("aabb"), "age": [1, 2, 1, 2]})
-    report = table.anon.find_qids(0.5)
+    report = table.anon.find_qids(alpha=0.5)
     found = report.sets[0]
     assert found.share == 1.0 > found.domain_share
     assert "domain_share" in report.to_frame()

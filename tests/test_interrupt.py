@@ -94,7 +94,9 @@ def marked(result, *words):
 
 @pytest.mark.slow
 def test_sets_found_so_far_are_minimal_and_no_decided_one_is_missing():
-    whole, left = partial_results(lambda: anonrisk.find_qids(PEOPLE, 0.3), "measures/minimal.py")
+    whole, left = partial_results(
+        lambda: anonrisk.find_qids(PEOPLE, alpha=0.3), "measures/minimal.py"
+    )
     everything = {found.columns for found in whole.sets}
     for report in left:
         decided = f"stopped: {report.n_settled:,} of {report.n_sets:,} sets decided"
@@ -151,7 +153,7 @@ def test_scores_so_far_are_those_of_the_sets_looked_at():
 @pytest.mark.slow
 def test_lengths_and_draws_so_far_are_as_if_only_they_were_asked_for():
     def asked(draws):
-        return anonrisk.trajectory(TRACES, "user", "item", 3, draws=draws, seed=1)
+        return anonrisk.trajectory(TRACES, "item", unit="user", length=3, draws=draws, seed=1)
 
     once, twice = asked(1), asked(2)
     _, left = partial_results(lambda: asked(2), "numpy/traces.py")
@@ -175,7 +177,9 @@ def test_runs_so_far():
     timed = TRACES.assign(time=range(len(TRACES)))
 
     def asked():
-        return anonrisk.trajectory(timed, "user", "item", 4, time="time", points="consecutive")
+        return anonrisk.trajectory(
+            timed, "item", unit="user", length=4, time="time", points="consecutive"
+        )
 
     whole, left = partial_results(asked, "numpy/traces.py")
     for found in left:
@@ -190,7 +194,7 @@ def test_the_best_plan_so_far_keeps_to_k_and_is_not_called_the_best():
     )
 
     def asked():
-        return anonrisk.plan(table, ["age", "zip"], k=3, max_suppression=0.1)
+        return anonrisk.plan(table, ["age", "zip"], k=3, max_suppressed=0.1)
 
     whole, left = partial_results(asked, "planning/lattice/full_domain.py")
     assert whole.optimal
@@ -245,7 +249,7 @@ def test_every_engine_gives_what_was_found(frame, monkeypatch):
     # Engines may warn of themselves as well.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        report = anonrisk.find_qids(frame(PEOPLE.to_dict("list")), 0.3)
+        report = anonrisk.find_qids(frame(PEOPLE.to_dict("list")), alpha=0.3)
     (said,) = (str(one.message) for one in caught if one.category is StoppedWarning)
     assert "stopped: 4 of 15 sets decided" in said
     assert (report.sets, report.n_settled, report.partial) == ((), 4, True)
@@ -254,7 +258,7 @@ def test_every_engine_gives_what_was_found(frame, monkeypatch):
 def test_looking_for_direct_identifiers_may_be_stopped_too(monkeypatch):
     monkeypatch.setattr("anonrisk.api.find_qids._look_alikes", stop)
     with pytest.warns(StoppedWarning):
-        report = anonrisk.find_qids(PEOPLE, 0.3)
+        report = anonrisk.find_qids(PEOPLE, alpha=0.3)
     assert report.n_settled == report.n_sets
     assert report.partial, "columns were not looked at for being direct identifiers"
     assert marked(report)["direct"] == []
@@ -362,7 +366,7 @@ print(json.dumps(found.to_dict()))
 """
 MANY = "table = pd.DataFrame({f'c{i}': random.integers(0, 4 + i, n) for i in range(22)})\n"
 WORK = {
-    "find_qids": MANY + "found = anonrisk.find_qids(table, 0.99, max_size=6, progress=True)",
+    "find_qids": MANY + "found = anonrisk.find_qids(table, alpha=0.99, max_size=6, progress=True)",
     "suda": MANY + "found = anonrisk.suda(table, list(table), 5, progress=True)",
     "plan": (
         "table = pd.DataFrame({f'c{i}': random.integers(0, 3000, n) for i in range(5)})\n"
@@ -371,7 +375,8 @@ WORK = {
     "trajectory": (
         "table = pd.DataFrame({'u': random.integers(0, n // 20, n),"
         " 'i': random.zipf(1.3, n) % 500})\n"
-        "found = anonrisk.trajectory(table, 'u', 'i', 4, draws=5000, seed=1, progress=True)"
+        "found = anonrisk.trajectory("
+        "table, 'i', unit='u', length=4, draws=5000, seed=1, progress=True)"
     ),
 }
 

@@ -165,7 +165,7 @@ THINGS = {
     "ClassSizes": lambda _: canaries.table().anon.classes(every_call.QID),
     "Ledger": lambda ledger: (release().publish(ledger, by="me"), ledger)[1],
     "Manifest": lambda ledger: release().publish(ledger, by="me"),
-    "Plan": lambda _: canaries.table().anon.plan(every_call.QID, k=3, max_suppression=1.0),
+    "Plan": lambda _: canaries.table().anon.plan(every_call.QID, k=3, max_suppressed=1.0),
     "Policy": lambda _: Policy.draft(canaries.table()),
     "Release": lambda _: release(),
     "ReleaseVerdict": lambda ledger: release().check(ledger),

@@ -33,7 +33,7 @@ def admissions():
 
 def test_singletons_on_every_engine(admissions, frame):
     cells = {name: admissions[name].tolist() for name in admissions}
-    found = frame(cells).anon.summary(QIDS, at=(1,))
+    found = frame(cells).anon.summary(QIDS, sizes=(1,))
     rows = admissions.to_dict("records")
     assert found["at_most_1"].tolist() == [oracle.class_sizes(rows, qid)[1][1] for qid in QIDS]
 

@@ -24,7 +24,7 @@ CELLS = {"zip": ["a", "a"], "age": [1, 1], "zip, age": [2, 3]}
         lambda t: anonrisk.summary(t, "zip,sex"),
         lambda t: anonrisk.summary(t, [["age"], "zip,sex"]),
         lambda t: anonrisk.ldiv(t, "age", "zip,sex"),
-        lambda t: anonrisk.find_qids(t, columns="zip,sex"),
+        lambda t: anonrisk.find_qids(t, qids="zip,sex"),
         lambda t: anonrisk.generalize(t, "zip,sex", prefix=1),
         lambda t: anonrisk.declare(t, quasi="zip,sex"),
         lambda t: anonrisk.declare(t, direct="zip,sex"),
@@ -159,7 +159,7 @@ def test_numbers_and_texts_name_one_column_by_every_label(case):
         for one in (table, table.rename(columns={"2020": 2020})):
             verdict = policy.check(one)
             assert verdict.status == status
-            assert one.anon.report(policy).verdict.status == status
+            assert one.anon.report(policy=policy).verdict.status == status
             verdict.explain()
 
 

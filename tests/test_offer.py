@@ -28,7 +28,7 @@ WORDS = ["nurse", "clerk", "Other", "farmer", "other ", "smith", "", "all others
 def offered(cells, k=3, **more):
     counted = tally(PandasTable(pd.DataFrame({"x": pd.Series(cells, dtype=object)})), {"x": "x"})
     domain, margin = counted.domains["x"], counted.margin("x")
-    return offer(domain, margin, k=k, share=4, given=None, column="x", **more)
+    return offer(domain, margin, k=k, share=4, recodings=None, column="x", **more)
 
 
 def relabelled(cells, recoding):
@@ -184,7 +184,7 @@ def test_missing_values_keep_their_place_whatever_is_offered(frame):
     counted = tally(PandasTable(plain), dict.fromkeys(CELLS, "x"))
     for name in ("job", "code", "day", "age"):
         ways = offer(
-            counted.domains[name], counted.margin(name), k=5, share=4, given=None, column=name
+            counted.domains[name], counted.margin(name), k=5, share=4, recodings=None, column=name
         )
         assert len(ways) > 4
         done = tables.to_rows(table.anon.generalize({name: ways[len(ways) // 2]}))
@@ -203,8 +203,8 @@ def test_missing_values_keep_their_place_whatever_is_offered(frame):
 def test_every_engine_merges_alike_and_names_nothing_rare(frame, method):
     names = ["job", "code", "sex"]
     table, plain = frame(CELLS), pd.DataFrame(CELLS)
-    plan = table.anon.plan(names, 5, method=method, max_suppression=0.05)
-    expected = plain.anon.plan(names, 5, method=method, max_suppression=0.05)
+    plan = table.anon.plan(names, 5, method=method, max_suppressed=0.05)
+    expected = plain.anon.plan(names, 5, method=method, max_suppressed=0.05)
     assert plan.to_json() == expected.to_json()
     done = table.anon.apply(plan)
     assert done.anon.k(names) >= 5
@@ -224,15 +224,15 @@ def test_every_engine_merges_alike_and_names_nothing_rare(frame, method):
 def test_utility_reads_what_the_others_stand_for(method):
     table = pd.DataFrame(CELLS)
     names = ["job"] if method == "full-domain" else ["job", "sex"]
-    plan = table.anon.plan(names, 5, method=method, max_suppression=0)
+    plan = table.anon.plan(names, 5, method=method, max_suppressed=0)
     assert any(f'"{name}' in plan.to_json() for name in ("other", "all others"))
-    found = table.anon.apply(plan).anon.utility(table, names)
+    found = table.anon.apply(plan).anon.utility(names, original=table)
     assert found.loss_metric == pytest.approx(plan.after.range_loss, abs=1e-12)
     # Where nothing is left for a name to stand for, nobody can tell.
     common = table["job"].mode()[0]
     odd = table.copy()
     odd.loc[(table["job"] == common).idxmax(), "job"] = "other"
-    assert odd.anon.utility(table, names).untold == ("job",)
+    assert odd.anon.utility(names, original=table).untold == ("job",)
 
 
 NUMBERS = st.lists(
@@ -291,7 +291,7 @@ def test_dates_are_offered_from_the_finest_period_that_is_coarser():
     assert [way.part for way in offered(times) if isinstance(way, DatePart)][:2] == ["day", "week"]
     # Weeks are in no month, and the search does not need them to be.
     table = pd.DataFrame({"day": days * 3, "sex": ["f", "m", "f"] * 40})
-    plan = table.anon.plan(["day", "sex"], 5, max_suppression=0, method="full-domain")
+    plan = table.anon.plan(["day", "sex"], 5, max_suppressed=0, method="full-domain")
     assert plan.recodings["day"] == DatePart("week")
     assert plan.optimal
 

@@ -42,7 +42,9 @@ def people(names, n=60):
 
 def traces(names=("item",)):
     table = people(names, 200)
-    return table.assign(user=np.arange(200) % 20).anon.trajectory("user", list(names), 2, seed=1)
+    return table.assign(user=np.arange(200) % 20).anon.trajectory(
+        list(names), unit="user", length=2, seed=1
+    )
 
 
 def one_class(names=("zip", "age")):
@@ -82,7 +84,7 @@ def wide(found):
 
 def plan_of(table):
     # The planner offers nothing for such cells but to leave them out.
-    return table.anon.plan(list(table.columns), k=5, max_suppression=0.5)
+    return table.anon.plan(list(table.columns), k=5, max_suppressed=0.5)
 
 
 CASES = {
@@ -136,7 +138,11 @@ CASES = {
     ),
     "trajectory": (
         traces,
-        lambda: one_class(["item"]).assign(user=1).anon.trajectory("user", "item", 2, seed=1),
+        lambda: (
+            one_class(["item"])
+            .assign(user=1)
+            .anon.trajectory("item", unit="user", length=2, seed=1)
+        ),
         lambda: wide(traces()),
         lambda: traces(LONG),
     ),

@@ -109,7 +109,7 @@ def test_no_combination_is_better(table, k, share):
             counted.margin(name),
             k=k,
             share=3,
-            given=given.get(name),
+            recodings=given.get(name),
             column=name,
         )
         for name in ("age", "code", "ill")
@@ -146,7 +146,7 @@ def at_least_as_good_as_datafly(table, qids, hierarchies, k):
             qids,
             k,
             hierarchies=hierarchies,
-            max_suppression=share,
+            max_suppressed=share,
             loss="range",
             method="full-domain",
         )
@@ -155,8 +155,8 @@ def at_least_as_good_as_datafly(table, qids, hierarchies, k):
         assert done.anon.k(qids) >= k
         assert len(table) - len(done) == plan.after.n_below <= allowed
         greedy = datafly(table, qids, hierarchies, k, allowed)
-        ours = done.anon.utility(table, qids, hierarchies=hierarchies).loss_metric
-        theirs = greedy.anon.utility(table, qids, hierarchies=hierarchies).loss_metric
+        ours = done.anon.utility(qids, original=table, hierarchies=hierarchies).loss_metric
+        theirs = greedy.anon.utility(qids, original=table, hierarchies=hierarchies).loss_metric
         assert ours == pytest.approx(plan.after.loss, abs=1e-12)
         assert ours <= theirs + 1e-12
 
@@ -234,8 +234,8 @@ def test_what_says_that_it_is_optimal_is_the_best_of_the_whole_lattice(monkeypat
         given = {"ill": TREE}
         offered = {
             name: offer(
-                counted.domains[name], counted.margin(name), k=k, share=3, given=given.get(name),
-                column=name,
+                counted.domains[name], counted.margin(name), k=k, share=3,
+                recodings=given.get(name), column=name,
             )
             for name in table
         }  # fmt: skip
@@ -270,7 +270,7 @@ def test_it_may_be_best_to_suppress_those_who_have_lost_most_already():
         counted = tally(PandasTable(table), dict.fromkeys(table, "q"))
         offered = {
             name: offer(
-                counted.domains[name], counted.margin(name), k=k, share=3, given=trees[name],
+                counted.domains[name], counted.margin(name), k=k, share=3, recodings=trees[name],
                 column=name,
             )
             for name in table
@@ -307,8 +307,11 @@ def test_a_stored_plan_holds_no_cell_and_does_the_same():
         }
     )
     plan = table.anon.plan(
-        ["salary", "street", "code"], 10,
-        hierarchies={"street": tree}, max_suppression=0.1, method="full-domain",
+        ["salary", "street", "code"],
+        10,
+        hierarchies={"street": tree},
+        max_suppressed=0.1,
+        method="full-domain",
     )  # fmt: skip
     text = plan.to_json()
     cells = {str(cell) for cell in table.to_numpy().ravel()}
@@ -342,11 +345,11 @@ def test_an_edge_is_a_number_with_a_name_and_not_a_cell():
         table = pd.DataFrame({"x": cells})
         counted = tally(PandasTable(table), {"x": "x"})
         domain, margin = counted.domains["x"], counted.margin("x")
-        for recoding in offer(domain, margin, k=k, share=6, given=None, column="x"):
+        for recoding in offer(domain, margin, k=k, share=6, recodings=None, column="x"):
             if isinstance(recoding, Bins):
                 long = {e for e in recoding.edges if float(f"{e:.3g}") != e}
                 assert not long & set(cells), recoding
-        assert len(table.anon.apply(table.anon.plan("x", k, max_suppression=0.05))) > 0
+        assert len(table.anon.apply(table.anon.plan("x", k, max_suppressed=0.05))) > 0
     many = pd.DataFrame({"x": [*skewed, *[1e9] * 9]}).anon.plan("x", 9)
     assert len(many.recodings["x"].edges) > 10, "a long tail does not make the rest coarse"
 
@@ -379,7 +382,7 @@ def every_recoding():
         "born": DatePart("decade"),
         "illness": anonrisk.measures.recode.Level.of(hierarchy, 1),
     }
-    return table, Plan(recodings, k=2, max_suppression=1, columns=tuple(table.columns))
+    return table, Plan(recodings, k=2, max_suppressed=1, columns=tuple(table.columns))
 
 
 PARTS = [
@@ -457,7 +460,7 @@ def test_emitted_pyspark_runs_and_does_the_same(spark):
 def test_names_and_labels_are_quoted_in_code():
     tree = {"any'": {"o'cold": ["fl'u", "co\\ugh"], "x": ["y"]}}
     table = pd.DataFrame({'we"ird': ["fl'u", "co\\ugh", "y", "y"]})
-    plan = table.anon.plan('we"ird', 2, hierarchies={'we"ird': tree}, max_suppression=0)
+    plan = table.anon.plan('we"ird', 2, hierarchies={'we"ird': tree}, max_suppressed=0)
     lite = sqlite3.connect(":memory:")
     lite.execute('CREATE TABLE records ("we""ird")')
     lite.executemany("INSERT INTO records VALUES (?)", table.to_numpy().tolist())
@@ -473,10 +476,18 @@ def test_names_and_labels_are_quoted_in_code():
         (lambda t: t.anon.plan("age", 301), errors.ArgumentError, "larger than the table"),
         (lambda t: t.anon.plan("age", 0), errors.ArgumentError, "at least 1"),
         (lambda t: t.anon.plan("aeg"), errors.ColumnNotFoundError, "'age'"),
-        (lambda t: t.anon.plan("age", weights={"age": -1}), errors.WeightError, "from 0 up"),
-        (lambda t: t.anon.plan("age", weights={"age": 0}), errors.WeightError, "all .* zero"),
-        (lambda t: t.anon.plan("age", weights={"aeg": 1}), errors.ColumnNotFoundError, "'age'"),
-        (lambda t: t.anon.plan("age", max_suppression=2), errors.ArgumentError, "0 to 1"),
+        (lambda t: t.anon.plan("age", column_weights={"age": -1}), errors.WeightError, "from 0 up"),
+        (
+            lambda t: t.anon.plan("age", column_weights={"age": 0}),
+            errors.WeightError,
+            "all .* zero",
+        ),
+        (
+            lambda t: t.anon.plan("age", column_weights={"aeg": 1}),
+            errors.ColumnNotFoundError,
+            "'age'",
+        ),
+        (lambda t: t.anon.plan("age", max_suppressed=2), errors.ArgumentError, "0 to 1"),
         (lambda t: t.anon.plan("age", beta=0), errors.ArgumentError, "between 0 and 1"),
         (
             lambda t: t.anon.plan("age", hierarchies={"zip": TREE}),
@@ -501,7 +512,7 @@ def test_names_and_labels_are_quoted_in_code():
         (
             lambda t: t.anon.plan("zip", 50, hierarchies={"zip": [Keep()]}),
             errors.PlanError,
-            r"max_suppression=2.0% stops it, the least that would do is 100.0%.* for 'zip'",
+            r"max_suppressed=2.0% stops it, the least that would do is 100.0%.* for 'zip'",
         ),
         (
             lambda t: t.anon.plan("zip", 50, max_loss=0.1),
@@ -530,8 +541,8 @@ def test_what_cannot_be_planned(call, error, text):
 def test_weights_keep_what_is_precious():
     table = pd.DataFrame(people(600))
     whole = {"method": "full-domain"}
-    precious = table.anon.plan(["age", "zip"], 5, weights={"age": 20, "zip": 1}, **whole)
-    other = table.anon.plan(["age", "zip"], 5, weights={"age": 1, "zip": 20}, **whole)
+    precious = table.anon.plan(["age", "zip"], 5, column_weights={"age": 20, "zip": 1}, **whole)
+    other = table.anon.plan(["age", "zip"], 5, column_weights={"age": 1, "zip": 20}, **whole)
     assert precious.after.values[0] > other.after.values[0]
     assert precious.after.values[1] < other.after.values[1]
 
@@ -623,7 +634,7 @@ def test_a_document_with_junk_in_it_is_refused_or_read(method, junk):
             continue
         assert repr(plan)
         assert plan.k is None or plan.k >= 1
-        assert 0 <= plan.max_suppression <= 1
+        assert 0 <= plan.max_suppressed <= 1
 
 
 @pytest.mark.parametrize(

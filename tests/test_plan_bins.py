@@ -40,10 +40,10 @@ def test_ways_differ_and_auto_is_the_way_it_was(frame):
     table = frame(CELLS)
     edges = {}
     for bins in CUTS:
-        plan = table.anon.plan("income", 40, max_suppression=0, bins=bins)
+        plan = table.anon.plan("income", 40, max_suppressed=0, bins=bins)
         edges[bins] = plan.recodings["income"].edges
     assert (
-        edges["auto"] == table.anon.plan("income", 40, max_suppression=0).recodings["income"].edges
+        edges["auto"] == table.anon.plan("income", 40, max_suppressed=0).recodings["income"].edges
     )
     # Below twenty thousand records the sample is all of them.
     assert edges["sampled"] == edges["quantile"]

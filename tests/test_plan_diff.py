@@ -101,7 +101,7 @@ def test_within_is_what_every_pair_of_values_says(domain, kinds):
 @given(first=NUMBERS, second=NUMBERS, ks=st.tuples(st.integers(1, 3), st.integers(1, 3)))
 def test_no_difference_is_the_same_digest(first, second, ks):
     plans = [
-        Plan({"age": recoding, "sex": Keep()}, k=k, max_suppression=0.02, columns=("age", "sex"))
+        Plan({"age": recoding, "sex": Keep()}, k=k, max_suppressed=0.02, columns=("age", "sex"))
         for recoding, k in zip((first, second), ks, strict=True)
     ]
     found, back = plans[0].diff(plans[1]), plans[1].diff(plans[0])
@@ -119,7 +119,7 @@ def test_every_term_is_told():
         "zip": ({"recodings": {"age": Bins((30, 40))}}, "dropped"),
         "born": ({"recodings": {**first.recodings, "born": DatePart("year")}}, "new"),
         "k": ({"k": 7}, "stricter"),
-        "may be left out": ({"max_suppression": 0.1}, "looser"),
+        "may be left out": ({"max_suppressed": 0.1}, "looser"),
         "columns of the table": ({"columns": ("zip", "age")}, "otherwise"),
         "goals": ({"goals": (SensitiveGoal("ill", "distinct", 2.0),)}, "otherwise"),
         "rules": ({"rules": (ClassRule(("age",), 5), ClassRule(("zip",), 3))}, "otherwise"),
@@ -137,7 +137,7 @@ def test_every_term_is_told():
 
 def test_a_digest_is_of_what_a_plan_does():
     table = pd.DataFrame(people())
-    plan = table.anon.plan(QIDS, 4, max_suppression=0.05, method="full-domain")
+    plan = table.anon.plan(QIDS, 4, max_suppressed=0.05, method="full-domain")
     later = replace(plan, before=None, after=None, budget=None, note="of May", optimal=False)
     assert later.digest == plan.digest == Plan.from_json(plan.to_json()).digest
     turned = replace(plan, recodings=dict(reversed(plan.recodings.items())))
@@ -146,7 +146,7 @@ def test_a_digest_is_of_what_a_plan_does():
     # By hand, of a small one.
     small = Plan({"age": Bins((30.0, 40), whole=True)}, k=5, columns=("age",))
     text = (
-        '{"columns":["age"],"k":5,"max_suppression":0,"recodings":'
+        '{"columns":["age"],"k":5,"max_suppressed":0,"recodings":'
         '[{"column":"age","edges":[30,40],"recoding":"bins","whole":true}]}'
     )
     assert small.digest == hashlib.sha256(text.encode()).hexdigest()
@@ -165,7 +165,7 @@ def test_a_plan_that_was_changed_by_hand(method):
     stored = plan.to_dict()
     assert stored["anonrisk_plan"] == 2
     assert Plan.from_yaml(plan.to_yaml()).digest == plan.digest
-    for change in ({"k": 2}, {"max_suppression": 0.5}, {"digest": "0" * 64}, {"digest": None}):
+    for change in ({"k": 2}, {"max_suppressed": 0.5}, {"digest": "0" * 64}, {"digest": None}):
         changed = {**stored, **change}
         with pytest.raises(errors.PlanError, match=r"changed after .* edited=True"):
             Plan.from_dict(changed)

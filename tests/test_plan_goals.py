@@ -100,7 +100,7 @@ def check_best(table, policy, share):
     variants = [rules_of(policy, strict=False), rules_of(policy, strict=True)]
     allowed = math.floor(share * len(rows) + 1e-9)
     least = oracle_goals.best(rows, COLUMNS, variants, wholes, allowed, unit)
-    call = {"hierarchies": OFFERED, "max_suppression": share, "loss": "range"}
+    call = {"hierarchies": OFFERED, "max_suppressed": share, "loss": "range"}
     if least == math.inf:
         with pytest.raises((errors.PlanError, errors.ArgumentError)):
             table.anon.plan(policy, method="full-domain", **call)
@@ -232,14 +232,14 @@ def test_persons_and_several_sets_on_every_engine(frame):
         missing_sensitive="value",
     )  # fmt: skip
     table = frame(cells)
-    plan = anonrisk.plan(table, policy, max_suppression=0.2, method="full-domain")
+    plan = anonrisk.plan(table, policy, max_suppressed=0.2, method="full-domain")
     assert len(plan.rules) == 2
     published = anonrisk.apply(table, plan)
     assert policy.check(published).passed
     assert anonrisk.classes(published, ["age", "sex"], unit="who").n_rows == plan.after.n_records
     # The same whatever engine counts.
     plain = pd.DataFrame(cells)
-    expected = plain.anon.plan(policy, max_suppression=0.2, method="full-domain")
+    expected = plain.anon.plan(policy, max_suppressed=0.2, method="full-domain")
     assert (plan.after.k, plan.after.n_below) == (expected.after.k, expected.after.n_below)
 
 
@@ -372,11 +372,11 @@ def test_budgets_that_no_recoding_reaches_are_told():
         "max_suppressed": 0.05,
     }
     policy = Policy(quasi="x", sensitive="ill", unlisted="ignore", budgets=budgets)
-    plan = two_levels().anon.plan(policy, max_suppression=0.5)
+    plan = two_levels().anon.plan(policy, max_suppressed=0.5)
     told = {one.budget: one.status for one in plan.budgets}
     assert told.pop("tcloseness") == "not planned"
     assert set(told.values()) == {"met"}
-    assert plan.max_suppression == 0.05
+    assert plan.max_suppressed == 0.05
     assert "not planned: tcloseness" in repr(plan)
 
 
@@ -402,7 +402,7 @@ def test_a_plan_about_persons_or_values_is_no_code():
 
 def test_another_table_that_breaks_the_rules_is_refused():
     table = two_levels()
-    plan = table.anon.plan("x", ldiv=3, sensitive="ill", method="full-domain", max_suppression=0)
+    plan = table.anon.plan("x", ldiv=3, sensitive="ill", method="full-domain", max_suppressed=0)
     with pytest.raises(errors.PlanError, match="that break distinct ldiv of ill at least 3"):
         table[table["ill"] != "hiv"].anon.apply(plan)
 
@@ -423,7 +423,7 @@ def test_a_table_of_which_nothing_is_left_is_no_plan(method):
         quasi="x", k={"at_least": 5, "severity": "warn"}, max_unique_records=3, unlisted="ignore"
     )
     with pytest.raises(errors.PlanError, match="no record would be left"):
-        table.anon.plan(must, max_suppression=1, method=method)
-    plan = table.anon.plan(should, max_suppression=1, method=method)
+        table.anon.plan(must, max_suppressed=1, method=method)
+    plan = table.anon.plan(should, max_suppressed=1, method=method)
     assert [one.status for one in plan.budgets if one.budget == "k"] == ["missed"]
     assert should.check(table.anon.apply(plan)).passed

@@ -99,7 +99,7 @@ def test_the_plan_is_the_best_of_all_by_its_definition(frame, word):
     table, plain, share = frame(CELLS), pd.DataFrame(CELLS), 0.1
     loss = own if word == "function" else word
     about = {"target": "ill"} if word == "target" else {}
-    asked = {"max_suppression": share, "method": "full-domain", **about}
+    asked = {"max_suppressed": share, "method": "full-domain", **about}
     plan = table.anon.plan(QID, 4, loss=loss, hierarchies=OFFERED, **asked)
     old, target = [told(plain[name]) for name in QID], told(plain["ill"])
     losses = {}
@@ -116,13 +116,15 @@ def test_the_plan_is_the_best_of_all_by_its_definition(frame, word):
     assert losses[tuple(plan.recodings.values())] == pytest.approx(least, abs=1e-12)
     assert plan.before.loss == pytest.approx(slow(old, old, 1, word, target), abs=1e-12)
     done = table.anon.apply(plan)
-    found = done.anon.utility(table, QID, "ill", loss=loss)
+    found = done.anon.utility(QID, "ill", original=table, loss=loss)
     assert found.loss == pytest.approx(least, abs=1e-12)
     assert found.loss_kind == word
     # Whatever was kept, plans can be compared.
     assert found.mutual_information == pytest.approx(plan.after.bits, abs=1e-12)
     assert found.loss_metric == pytest.approx(plan.after.range_loss, abs=1e-12)
-    assert table.anon.utility(table, QID).mutual_information == pytest.approx(plan.before.bits)
+    assert table.anon.utility(QID, original=table).mutual_information == pytest.approx(
+        plan.before.bits
+    )
     assert Plan.from_json(plan.to_json()) == plan
 
 
@@ -131,8 +133,8 @@ def test_utility_tells_the_loss_of_a_plan(frame, word):
     table = frame(CELLS)
     about = {"sensitive": "ill"} if word == "private" else {}
     only = {"age": OFFERED["age"][1:2], "zip": [Prefix(2)]}
-    plan = table.anon.plan(QID, 4, loss=word, hierarchies=only, max_suppression=0.5, **about)
-    found = table.anon.apply(plan).anon.utility(table, QID, "ill", loss=word)
+    plan = table.anon.plan(QID, 4, loss=word, hierarchies=only, max_suppressed=0.5, **about)
+    found = table.anon.apply(plan).anon.utility(QID, "ill", original=table, loss=word)
     assert plan.after.n_below > 0
     assert found.loss == pytest.approx(plan.after.loss, abs=1e-12)
     assert f"{word} loss {100 * found.loss:.1f}%" in repr(found)
@@ -167,7 +169,7 @@ def test_no_combination_loses_less_than_what_says_so(seed, word, share, k):
     tree = {"ill": {"any": {"cold": ["flu", "cough"], "other": ["gout"]}}}
     offered = {
         name: offer(
-            counted.domains[name], counted.margin(name), k=k, share=3, given=tree.get(name),
+            counted.domains[name], counted.margin(name), k=k, share=3, recodings=tree.get(name),
             column=name,
         )
         for name in qid
@@ -193,11 +195,11 @@ def test_by_region_it_is_what_the_definition_says(frame, word):
     old, target = [told(plain[name]) for name in QID], told(plain["ill"])
     losses = {}
     for method in ("multidimensional", "full-domain", "auto"):
-        plan = table.anon.plan(QID, 4, method=method, max_suppression=0, **asked)
+        plan = table.anon.plan(QID, 4, method=method, max_suppressed=0, **asked)
         done = plain.anon.apply(plan)
         losses[method] = slow(old, [told(done[name]) for name in QID], 4, word, target)
         assert plan.after.loss == pytest.approx(losses[method], abs=1e-12)
-        found = table.anon.apply(plan).anon.utility(table, QID, "ill", loss=word)
+        found = table.anon.apply(plan).anon.utility(QID, "ill", original=table, loss=word)
         assert found.loss == pytest.approx(losses[method], abs=1e-12)
     assert losses["multidimensional"] < losses["full-domain"]
     assert losses["auto"] <= losses["multidimensional"]
@@ -217,7 +219,7 @@ def test_by_region_goals_hold_whatever_is_lost(word, goal):
     for split in ("gain", "median"):
         plan = table.anon.plan(QID, 4, loss=word, split=split, **goal, **about, **BY_REGION)
         done = table.anon.apply(plan)
-        found = done.anon.utility(table, QID, "ill", loss=word)
+        found = done.anon.utility(QID, "ill", original=table, loss=word)
         assert found.loss == pytest.approx(plan.after.loss, abs=1e-12)
         assert done.anon.k(QID, unit=goal.get("unit")) == plan.after.k >= 4
         if "ldiv" in goal:
@@ -245,7 +247,7 @@ def test_by_region_less_is_lost_of_what_was_asked_for():
     }
     for word in ("discernibility", "target"):
         lost = {
-            of: table.anon.apply(plan).anon.utility(table, names, "owns", loss=word).loss
+            of: table.anon.apply(plan).anon.utility(names, "owns", original=table, loss=word).loss
             for of, plan in plans.items()
         }
         assert lost[word] <= lost["entropy"]
@@ -257,7 +259,7 @@ def test_by_region_less_is_lost_of_what_was_asked_for():
 def test_with_other_goals_it_is_still_the_best(word):
     table = pd.DataFrame(CELLS).fillna({"ill": "none"}).assign(rich=["y", "n", "n", "y"] * 40)
     about = {"target": "rich"} if word == "target" else {}
-    asked = {"loss": word, "ldiv": 2, "sensitive": "ill", "max_suppression": 0.2, **about}
+    asked = {"loss": word, "ldiv": 2, "sensitive": "ill", "max_suppressed": 0.2, **about}
     asked["method"] = "full-domain"
     plan = table.anon.plan(QID, 4, hierarchies=OFFERED, **asked)
     assert plan.optimal
@@ -273,7 +275,7 @@ def test_with_other_goals_it_is_still_the_best(word):
     assert plan.after.loss == pytest.approx(min(losses), abs=1e-12)
     done = table.anon.apply(plan)
     assert done.anon.ldiv(QID, "ill") >= 2
-    found = done.anon.utility(table, QID, "rich", loss=word)
+    found = done.anon.utility(QID, "rich", original=table, loss=word)
     assert found.loss == pytest.approx(plan.after.loss, abs=1e-12)
 
 
@@ -296,7 +298,7 @@ def test_a_long_tail_does_not_take_the_bits_of_the_rest():
     bits = {loss: plan.after.bits for loss, plan in plans.items()}
     assert bits["range"] < 1.8
     assert bits["entropy"] > 2.3
-    quantiles = table.anon.generalize("income", bins=16).anon.utility(table, names)
+    quantiles = table.anon.generalize("income", bins=16).anon.utility(names, original=table)
     assert bits["entropy"] >= quantiles.mutual_information - 1e-9
     assert plans["range"].after.range_loss < plans["entropy"].after.range_loss
     assert plans["range"].after.loss == plans["range"].after.range_loss
@@ -311,18 +313,18 @@ def test_weights_keep_what_is_precious_in_either_way(method, loss):
     lost = {}
     for name in QID:
         weights = {n: 20 if n == name else 1 for n in QID}
-        plan = table.anon.plan(QID, 5, weights=weights, loss=loss, method=method)
+        plan = table.anon.plan(QID, 5, column_weights=weights, loss=loss, method=method)
         done = table.anon.apply(plan)
-        lost[name] = [done.anon.utility(table, n, loss=loss).loss for n in QID]
+        lost[name] = [done.anon.utility(n, original=table, loss=loss).loss for n in QID]
     assert lost["age"][0] < lost["zip"][0]
     assert lost["age"][1] > lost["zip"][1]
 
 
 def test_a_column_of_one_value_loses_nothing():
     table = pd.DataFrame(CELLS)
-    plan = table.anon.plan(["one", "zip"], 4, max_suppression=0, hierarchies={"one": [Star()]})
-    found = table.anon.apply(plan).anon.utility(table, ["one", "zip"])
-    alone = table.anon.plan("zip", 4, max_suppression=0)
+    plan = table.anon.plan(["one", "zip"], 4, max_suppressed=0, hierarchies={"one": [Star()]})
+    found = table.anon.apply(plan).anon.utility(["one", "zip"], original=table)
+    alone = table.anon.plan("zip", 4, max_suppressed=0)
     assert plan.after.loss == pytest.approx(alone.after.loss / 2)
     assert found.loss == pytest.approx(plan.after.loss)
 
@@ -349,7 +351,7 @@ def test_a_function_is_told_what_is_published():
         return 0.25
 
     given = {"x": [Keep()], "y": [Keep()]}
-    plan = table.anon.plan(["x", "y"], 2, loss=note, hierarchies=given, max_suppression=0.5)
+    plan = table.anon.plan(["x", "y"], 2, loss=note, hierarchies=given, max_suppressed=0.5)
     assert asked[0] == ([3, 2, 1], {"x": [3, 2, 1], "y": [3, 2, 1]}), "as it is"
     assert asked[1:] == [([3, 2], {"x": [3, 2], "y": [3, 2]})] * len(asked[1:])
     assert plan.after.loss == pytest.approx((5 * 0.25 + 1) / 6)
@@ -374,14 +376,14 @@ def test_it_prints_the_bits():
         ({"loss": "target", "target": "il"}, errors.AnonRiskError, "did you mean 'ill'"),
         ({"loss": "target", "target": "one"}, errors.ArgumentError, "'one' has one value only"),
         (
-            {"loss": "discernibility", "weights": {"age": 2}},
+            {"loss": "discernibility", "column_weights": {"age": 2}},
             errors.ArgumentError,
-            "weights= has no use with loss='discernibility', which looks at classes",
+            "column_weights= has no use with loss='discernibility', which looks at classes",
         ),
         (
-            {"loss": own, "weights": {"age": 2}},
+            {"loss": own, "column_weights": {"age": 2}},
             errors.ArgumentError,
-            "weights= has no use with loss='function'",
+            "column_weights= has no use with loss='function'",
         ),
         (
             {"loss": own, **BY_REGION},
@@ -406,7 +408,7 @@ def test_what_cannot_be_asked(asked, error, text):
 def test_what_cannot_be_asked_of_utility():
     table = pd.DataFrame(CELLS)
     with pytest.raises(errors.ArgumentError, match="loss='target' is about a column"):
-        table.anon.utility(table, QID, loss="target")
+        table.anon.utility(QID, original=table, loss="target")
     with pytest.raises(errors.ArgumentError, match="is not one of"):
-        table.anon.utility(table, QID, loss="much")
+        table.anon.utility(QID, original=table, loss="much")
     assert table.anon.plan(QID, 4, loss=own, method="auto").method == "full-domain"

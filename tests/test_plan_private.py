@@ -54,7 +54,7 @@ def labels_of(recodings):
 def test_the_plan_is_the_best_of_all(frame):
     table = frame(CELLS)
     plan = table.anon.plan(
-        QID, 4, loss="private", sensitive="ill", hierarchies=OFFERED, max_suppression=0
+        QID, 4, loss="private", sensitive="ill", hierarchies=OFFERED, max_suppressed=0
     )
     ill = [x or "missing" for x in CELLS["ill"]]
     losses = {}
@@ -68,16 +68,16 @@ def test_the_plan_is_the_best_of_all(frame):
     assert plan.before.loss * math.log2(3) == pytest.approx(before, rel=1e-12)
     assert plan.before.n_classes == len(set(zip(CELLS["age"], CELLS["zip"], strict=True)))
     assert plan.optimal
-    found = table.anon.apply(plan).anon.utility(table, QID, "ill")
+    found = table.anon.apply(plan).anon.utility(QID, "ill", original=table)
     assert found.private_information_loss == pytest.approx(min(losses.values()), rel=1e-12)
 
 
 def test_the_column_that_tells_keeps_its_detail(frame):
     table = frame(CELLS).anon.declare(quasi=QID, sensitive="ill")
-    private = table.anon.plan(k=4, loss="private", max_suppression=0)
-    told = table.anon.apply(private).anon.utility(table, QID, "ill")
-    plain = table.anon.plan(k=4, max_suppression=0)
-    other = table.anon.apply(plain).anon.utility(table, QID, "ill")
+    private = table.anon.plan(k=4, loss="private", max_suppressed=0)
+    told = table.anon.apply(private).anon.utility(QID, "ill", original=table)
+    plain = table.anon.plan(k=4, max_suppressed=0)
+    other = table.anon.apply(plain).anon.utility(QID, "ill", original=table)
     assert told.private_information_loss <= other.private_information_loss
     assert (private.loss, plain.loss) == ("private", "entropy")
     assert "private loss" in repr(private)
@@ -95,7 +95,7 @@ def test_a_suppressed_record_loses_everything(cells, k):
     if len(set(ill)) == 1:
         return
     table = pd.DataFrame({"age": ages, "ill": ill})
-    plan = anonrisk.plan(table, "age", k, loss="private", sensitive="ill", max_suppression=1)
+    plan = anonrisk.plan(table, "age", k, loss="private", sensitive="ill", max_suppressed=1)
     labels = table.anon.generalize(plan.recodings)["age"].tolist()
     held, both = Counter(labels), Counter(zip(labels, ill, strict=True))
     lost = sum(
@@ -110,7 +110,7 @@ def test_the_name_of_the_print_is_that_of_another_loss():
     # 4.5 calls it Π_MI; the Π_MI of 4.4 is the same whatever the sensitive values are.
     table = pd.DataFrame({"age": [1, 2, 3, 4], "same": list("aabb"), "mixed": list("abab")})
     coarse = table.anon.generalize("age", bins=[3])
-    same, mixed = (coarse.anon.utility(table, "age", name) for name in ("same", "mixed"))
+    same, mixed = (coarse.anon.utility("age", name, original=table) for name in ("same", "mixed"))
     assert same.information_loss == mixed.information_loss == 1
     assert (same.private_information_loss, mixed.private_information_loss) == (0, 1)
 

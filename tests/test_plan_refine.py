@@ -38,7 +38,7 @@ def test_classes_are_cut_and_never_joined(candidates, names, suppressed):
     table = pd.DataFrame(people(300, seed=4))
     trees = {"illness": TREE} if "illness" in names else {}
     offered = {**trees, "zip": [Keep(), Prefix(3, width=4), Star()]} if trees else {}
-    asked = {"hierarchies": offered, "max_suppression": suppressed}
+    asked = {"hierarchies": offered, "max_suppressed": suppressed}
     plan = table.anon.plan(names, 5, method="auto", **asked)
     full, refined = candidates["full"], candidates["refined"]
     assert plan.after.loss <= refined.after.loss + 1e-12
@@ -79,7 +79,7 @@ def test_the_best_of_three_is_what_it_says(seed, k):
 def test_it_is_taken_where_it_wins_and_named():
     table = pd.DataFrame(people(300, seed=1))
     names = ["age", "zip", "sex", "born"]
-    asked = {"max_suppression": 0, "loss": "range"}
+    asked = {"max_suppressed": 0, "loss": "range"}
     plan = table.anon.plan(names, 5, method="auto", **asked)
     full, by_region = (
         table.anon.plan(names, 5, method=method, **asked).after.loss
@@ -96,7 +96,7 @@ def test_it_is_taken_where_it_wins_and_named():
 def test_goals_hold_in_what_is_refined(candidates):
     table = pd.DataFrame(people(400, seed=3))
     names = ["age", "zip"]
-    asked = {"ldiv": 2, "max_suppression": 0.2, "loss": "range"}
+    asked = {"ldiv": 2, "max_suppressed": 0.2, "loss": "range"}
     table.anon.plan(names, 3, method="auto", sensitive="illness", **asked)
     done = table.anon.apply(candidates["refined"])
     assert done.anon.ldiv(names, "illness") >= 2
@@ -128,7 +128,7 @@ def test_the_best_is_by_what_columns_are_worth():
     def lost(plan):
         return np.average([step.loss for step in plan.steps], weights=list(weights.values()))
 
-    asked = {"weights": weights, "max_suppression": 0}
+    asked = {"column_weights": weights, "max_suppressed": 0}
     plan = table.anon.plan(names, 5, **asked)
     for method in ("full-domain", "multidimensional"):
         assert lost(plan) <= lost(table.anon.plan(names, 5, method=method, **asked)) + 1e-9
@@ -149,7 +149,7 @@ def test_a_class_of_stars_that_no_region_tells_of_is_not_lost(seed):
     )
     table.loc[random.random(n) < 0.15, "zip"] = None
     goal = {"tcloseness": 0.1, "distance": "equal", "sensitive": "ill"}
-    plan = table.anon.plan(["size", "zip"], max_suppression=0.3, loss="range", **goal)
+    plan = table.anon.plan(["size", "zip"], max_suppressed=0.3, loss="range", **goal)
     published = table.anon.apply(plan)
     assert len(published) == plan.after.n_records
     found = published.anon.tcloseness(["size", "zip"], "ill", distance="equal")

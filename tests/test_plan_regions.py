@@ -202,7 +202,9 @@ def test_the_order_of_rows_and_their_labels_change_nothing(table, seed, split, l
     assert counted.k == plan.after.k >= 3
     assert counted.n_records == len(table)
     assert counted.n_classes == plan.after.n_classes
-    found = done.anon.utility(table, ["age", "ill", "sex"], hierarchies={"ill": TREE}, loss=loss)
+    found = done.anon.utility(
+        ["age", "ill", "sex"], original=table, hierarchies={"ill": TREE}, loss=loss
+    )
     if found.loss is not None:
         assert found.loss == pytest.approx(plan.after.loss, abs=1e-12)
         assert found.loss_metric == pytest.approx(plan.after.range_loss, abs=1e-12)
@@ -227,7 +229,7 @@ def test_same_plan_and_same_table_on_every_engine(frame):
     later = people(60, seed=9)
     later["born"][0] = dt.date(1930, 1, 1)
     later["zip"][0] = "9999"
-    loose = Plan(**{**vars(plan), "k": 1, "max_suppression": 1.0})
+    loose = Plan(**{**vars(plan), "k": 1, "max_suppressed": 1.0})
     told = []
     for table in (frame(later), pd.DataFrame(later)):
         with pytest.raises(errors.UnseenValuesError, match=r"no region for \d+ record") as raised:
@@ -355,7 +357,7 @@ def test_the_bars_on_adult(shared):
     done = table.anon.apply(plan)
     assert len(done) == len(table)
     assert done.anon.k(names) == plan.after.k == 5
-    found = done.anon.utility(table, names, hierarchies=trees)
+    found = done.anon.utility(names, original=table, hierarchies=trees)
     assert found.loss_metric == pytest.approx(plan.after.loss, abs=1e-12)
     assert plan.after.loss <= 0.09
     seven = [name for name in names if name != "occupation"]
@@ -380,7 +382,7 @@ def test_the_better_method_is_taken_and_named():
     one = table.anon.plan("sex", 5, method="auto")
     assert (one.method, one.after.loss) == ("full-domain", 0)
     assert one.note.startswith("full-domain: it loses 0.000")
-    never = table.anon.plan(names, 5, method="auto", max_suppression=0, hierarchies={
+    never = table.anon.plan(names, 5, method="auto", max_suppressed=0, hierarchies={
         "age": [Keep(), Bins((50,), whole=True), Star()], "zip": [Keep(), Star()],
     })  # fmt: skip
     assert never.method == "multidimensional"

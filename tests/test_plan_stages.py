@@ -25,7 +25,7 @@ TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
 NAMES = ("age", "zip", "sex", "born")
 
 
-def in_stages(table, names, k, room, goals=(), given=None, **more):
+def in_stages(table, names, k, room, goals=(), by_column=None, **more):
     """Cut a table with room for so many classes a count; give regions, outcome and the counts."""
     engine = StagedEngine(table)
     with pytest.MonkeyPatch.context() as patch:
@@ -33,7 +33,7 @@ def in_stages(table, names, k, room, goals=(), given=None, **more):
         margins = margins_of(engine, table, (*names, *(goal.column for goal in goals)), ())
         regions, after = divide_in_stages(
             engine, table, margins, names, k,
-            loss=ENTROPY, given=given or {}, weights=None, goals=goals, **more,
+            loss=ENTROPY, by_column=by_column or {}, weights=None, goals=goals, **more,
         )  # fmt: skip
     done = engine.below.rewrite(table, RecodeByRegion(names, regions))
     return regions, after, done, engine.asked
@@ -58,12 +58,12 @@ def test_what_is_promised_holds_whatever_the_room(seed, room, k):
     table = pd.DataFrame(people(200, seed=seed))
     table.loc[::9, "age"] = None
     table = table.astype({"age": "Int64"})
-    _, after, done, asked = in_stages(table, NAMES, k, room, given={"sex": {"any": ["f", "m"]}})
+    _, after, done, asked = in_stages(table, NAMES, k, room, by_column={"sex": {"any": ["f", "m"]}})
     counted = done.anon.classes(list(NAMES))
     assert (counted.k, counted.n_classes, counted.n_records) == (after.k, after.n_classes, 200)
     assert after.k >= k
     assert len(asked) <= MAX_JOBS
-    found = done.anon.utility(table, list(NAMES), hierarchies={"sex": {"any": ["f", "m"]}})
+    found = done.anon.utility(list(NAMES), original=table, hierarchies={"sex": {"any": ["f", "m"]}})
     if found.loss is not None:
         assert found.loss == pytest.approx(after.loss, abs=1e-12)
 
@@ -117,7 +117,7 @@ def test_a_table_that_changes_meanwhile_is_refused():
     engine = Changing(table)
     margins = margins_of(engine, table, NAMES, ())
     with pytest.raises(errors.PlanError, match="the table changed while it was counted"):
-        divide_in_stages(engine, table, margins, NAMES, 3, loss=ENTROPY, given={}, weights=None)
+        divide_in_stages(engine, table, margins, NAMES, 3, loss=ENTROPY, by_column={}, weights=None)
 
 
 @pytest.mark.nightly

@@ -75,7 +75,7 @@ def small_tables(draw):
 @settings(max_examples=40)
 @given(table=small_tables(), k=st.integers(1, 4))
 def test_helped_and_the_way_are_as_counted_by_hand(method, table, k):
-    plan = table.anon.plan(["age", "code", "sex"], k, method=method, max_suppression=1)
+    plan = table.anon.plan(["age", "code", "sex"], k, method=method, max_suppressed=1)
     helped, path = by_hand(table, plan)
     assert {step.column: step.helped for step in plan.steps} == helped
     assert [step.n_below for step in plan.steps] == path
@@ -118,7 +118,7 @@ def test_the_same_on_every_engine(frame, method):
 @pytest.mark.parametrize("more", [{}, {"loss": "private", "sensitive": "illness"}])
 def test_the_losses_of_columns_add_up_to_that_of_the_plan(more):
     table = pd.DataFrame(people())
-    plan = table.anon.plan(QIDS, 5, max_suppression=0, method="full-domain", **more)
+    plan = table.anon.plan(QIDS, 5, max_suppressed=0, method="full-domain", **more)
     assert plan.steps[-1].path_loss == pytest.approx(plan.after.loss)
     mean = sum(step.loss for step in plan.steps) / len(QIDS)
     assert mean == pytest.approx(plan.after.loss)

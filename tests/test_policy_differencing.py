@@ -34,7 +34,7 @@ def budget(**given):
 
 
 def compared(before=FEBRUARY, now=MARCH, unit="who", sensitive="ill"):
-    return now.anon.compare(before, "zip", unit, sensitive)
+    return now.anon.compare("zip", previous=before, unit=unit, sensitive=sensitive)
 
 
 def test_the_example_of_one_person_more_fails():

@@ -225,7 +225,9 @@ RESULTS = {
     "ClassProfiles": lambda t: t.anon.profiles(t.q, t.ill),
     "ClassSizes": lambda t: t.anon.classes(t.q, unit=t.who),
     "Closeness": lambda t: t.anon.tcloseness(t.q, t.ill),
-    "Comparison": lambda t: t.anon.compare(t.df.head(50), t.q, t.who, t.ill),
+    "Comparison": lambda t: t.anon.compare(
+        t.q, previous=t.df.head(50), unit=t.who, sensitive=t.ill
+    ),
     "Comparisons": comparisons_of,
     "DegreeOfAnonymity": lambda _: predict.degree([0.1, 0.2, 0.7]),
     "Disagreement": lambda t: published(t).disagreements()[0],
@@ -236,7 +238,7 @@ RESULTS = {
     "Finding": lambda t: t.policy.check(t.df).findings[0],
     "Fit": lambda _: predict.fit_zipf([5, 3, 2, 1]),
     "Forecast": forecast,
-    "FoundQid": lambda t: t.anon.find_qids(alpha=0.01, columns=t.q).sets[0],
+    "FoundQid": lambda t: t.anon.find_qids(alpha=0.01, qids=t.q).sets[0],
     "GoodToulmin": lambda _: good_toulmin({1: 400, 2: 100, 3: 20}, 1.5),
     "GroupDesign": lambda _: predict.best_group_size((95, 0.0), 10),
     "HeldTable": held,
@@ -264,7 +266,7 @@ RESULTS = {
     "Ledger": ledger_of,
     "LedgerEntries": lambda t: ledger_of(t).entries(),
     "LedgerEntry": lambda t: ledger_of(t).entries()[0],
-    "Linkability": lambda t: t.anon.linkability(t.who, [t.zip], t.when, period="7D"),
+    "Linkability": lambda t: t.anon.linkability([t.zip], unit=t.who, time=t.when, period="7D"),
     "LinkedSizes": linked_sizes,
     "LookAlike": lambda t: t.df.assign(n=range(len(t.df))).anon.find_qids().direct[0],
     "LowerBound": lambda t: t.anon.rr(t.q),
@@ -273,10 +275,10 @@ RESULTS = {
     "ModelEstimate": lambda t: t.sizes.predict_population(10 * len(t.df))["pitman"],
     "Moved": lambda t: RESULTS["Utility"](t).moved[0],
     "Pitman": lambda _: Pitman(theta=20, alpha=0.4),
-    "Plan": lambda t: t.anon.plan(t.q, 2, max_suppression=1.0),
-    "PlanDiff": lambda t: RESULTS["Plan"](t).diff(t.anon.plan(t.q, 3, max_suppression=0.5)),
-    "PlanOutcome": lambda t: t.anon.plan(t.q, 2, max_suppression=1.0).before,
-    "PlanStep": lambda t: t.anon.plan(t.q, 2, max_suppression=1.0).steps[0],
+    "Plan": lambda t: t.anon.plan(t.q, 2, max_suppressed=1.0),
+    "PlanDiff": lambda t: RESULTS["Plan"](t).diff(t.anon.plan(t.q, 3, max_suppressed=0.5)),
+    "PlanOutcome": lambda t: t.anon.plan(t.q, 2, max_suppressed=1.0).before,
+    "PlanStep": lambda t: t.anon.plan(t.q, 2, max_suppressed=1.0).steps[0],
     "PlannedBudget": lambda t: PlannedBudget(
         "k", "missed", "fail", 5, 3, tuple(t.q), why="the table is too small"
     ),
@@ -291,10 +293,10 @@ RESULTS = {
     "Probability": lambda t: t.sizes.predict_singletons(2).p_none,
     "PublicKey": lambda _: SigningKey.generate().public,
     "QidAnswer": lambda t: t.anon.is_quasi_identifier(t.q, 0.2, 10**9),
-    "QidReport": lambda t: t.anon.find_qids(alpha=0.01, columns=t.q, population_size=10**9),
+    "QidReport": lambda t: t.anon.find_qids(alpha=0.01, qids=t.q, population_size=10**9),
     "Release": release_of,
     "ReleaseVerdict": lambda t: release_of(t).check(),
-    "Report": lambda t: t.anon.report(t.policy),
+    "Report": lambda t: t.anon.report(policy=t.policy),
     "EarlierComparison": lambda t: comparisons_of(t)[0],
     "Estimated": lambda t: t.anon.sketch(t.q, key=KEY).uniqueness,
     "Explorer": lambda t: t.anon.explore(t.q),
@@ -312,11 +314,13 @@ RESULTS = {
     "Submissions": lambda t: published(t).query(),
     "Suda": lambda t: t.anon.suda(t.q, sampling_fraction=0.1),
     "SuggestedWidth": lambda _: predict.suggest_width([0.01] * 100, 200, 0.05),
-    "Trajectory": lambda t: t.anon.trajectory(t.who, [t.zip], 2),
-    "TrajectoryStep": lambda t: t.anon.trajectory(t.who, [t.zip], 2).at(1),
+    "Trajectory": lambda t: t.anon.trajectory([t.zip], unit=t.who, length=2),
+    "TrajectoryStep": lambda t: t.anon.trajectory([t.zip], unit=t.who, length=2).at(1),
     "Tried": lambda t: RESULTS["SuggestedWidth"](t).tried[0],
     "UniqueChange": lambda t: UniqueChange(tuple(t.q), 12, 10**9, "person", t.zip),
-    "Utility": lambda t: anonrisk.utility(t.anon.generalize([t.born], bins=[1960]), t.df, t.q),
+    "Utility": lambda t: anonrisk.utility(
+        t.anon.generalize([t.born], bins=[1960]), t.q, original=t.df
+    ),
     "ValueCounts": lambda t: ValueCounts(**vars(t.anon.profiles(t.q, t.ill))),
     "Verdict": lambda t: t.policy.check(t.df),
     "Verified": verified,
@@ -457,7 +461,7 @@ def test_a_blank_name_is_seen():
     # A group of `by` without a letter, too.
     by = anonrisk.Policy(quasi=["x"], k=2, by="g", unlisted="ignore").check(df.assign(g=["", "b"]))
     assert "In '': " in repr(by)
-    page = df.anon.report(policy)
+    page = df.anon.report(policy=policy)
     for written in (html.unescape(page.to_html()), page.to_markdown()):
         assert "''" in written
         assert "'  '" in written

@@ -302,7 +302,9 @@ LONG = {
     "plan": lambda table, **asked: anonrisk.plan(table, ["zip", "age"], k=2, **asked),
     "report": lambda table, **asked: anonrisk.report(table, ["zip", "age"], **asked),
     "suda": lambda table, **asked: anonrisk.suda(table, ["zip", "age"], **asked),
-    "trajectory": lambda table, **asked: anonrisk.trajectory(table, "zip", "age", 2, **asked),
+    "trajectory": lambda table, **asked: anonrisk.trajectory(
+        table, "age", unit="zip", length=2, **asked
+    ),
 }
 
 
@@ -331,7 +333,7 @@ def test_long_work_tells_and_is_silent(word, frame, monkeypatch, capsys):
 def test_a_search_tells_of_each_size_by_itself(monkeypatch):
     told = []
     monkeypatch.setattr("anonrisk.measures.minimal.tell", lambda *one: told.append(Told(*one)))
-    anonrisk.find_qids(pd.DataFrame(PEOPLE), 0.4)
+    anonrisk.find_qids(pd.DataFrame(PEOPLE), alpha=0.4)
     assert [one.total for one in told] == sorted((one.total for one in told), reverse=True)
     assert told[0] == Told("0 found, sets of 1 column decided", 0, 3)
     assert told[-1].done == told[-1].total == 1

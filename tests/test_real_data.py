@@ -49,7 +49,7 @@ def adult(shared):
 
 def test_singletons_of_lodha_and_thomas(adult):
     qids = [[A[i] for i in columns] for columns in SINGLETONS]
-    found = adult.anon.summary(qids, at=(1,))
+    found = adult.anon.summary(qids, sizes=(1,))
     assert found["at_most_1"].tolist() == list(SINGLETONS.values())
 
 
@@ -71,7 +71,7 @@ def test_missing_values_as_a_value_and_dropped(adult):
 @pytest.mark.spark("spark")
 def test_spark_finds_the_same(adult, spark):
     qids = [[A[i] for i in columns] for columns in SINGLETONS]
-    found = spark.createDataFrame(adult).anon.summary(qids, at=(1,))
+    found = spark.createDataFrame(adult).anon.summary(qids, sizes=(1,))
     assert found["at_most_1"].tolist() == list(SINGLETONS.values())
 
 

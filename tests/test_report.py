@@ -152,7 +152,7 @@ def policy(**more):
 
 def test_numbers_are_those_of_the_other_functions(frame):
     table = frame(cells())
-    made = table.anon.report(policy())
+    made = table.anon.report(policy=policy())
     told = made.to_dict()
     sizes = anonrisk.classes(table, QID)
     assert made.verdict.to_dict() | {"checked_at": ""} == (
@@ -187,7 +187,7 @@ def test_numbers_are_those_of_the_other_functions(frame):
 
 
 def test_every_text_of_the_summary_is_on_the_page_and_in_markdown():
-    made = pd.DataFrame(cells()).anon.report(policy(), population_size=9_000)
+    made = pd.DataFrame(cells()).anon.report(policy=policy(), population_size=9_000)
     page, said, told = read(made).text, made.to_markdown(), made.to_dict()
     for one in texts(told):
         assert " ".join(one.split()) in page
@@ -202,7 +202,7 @@ def test_every_text_of_the_summary_is_on_the_page_and_in_markdown():
 
 
 def test_one_number_is_written_in_one_way():
-    made = pd.DataFrame(cells()).anon.report(policy())
+    made = pd.DataFrame(cells()).anon.report(policy=policy())
     alone = made.to_dict()["drivers"]["now_text"]
     exact = made.verdict.findings
     (finding,) = [one for one in exact if one.budget == "max_unique_fraction"]
@@ -214,7 +214,7 @@ def test_one_number_is_written_in_one_way():
 
 def test_a_limit_that_is_just_missed_does_not_look_kept():
     table = pd.DataFrame({"zip": [*range(1_001), *["a"] * 98_999]}).astype(str)
-    made = table.anon.report(Policy(quasi="zip", max_unique_fraction=0.01))
+    made = table.anon.report(policy=Policy(quasi="zip", max_unique_fraction=0.01))
     (row,) = made.to_dict()["budgets"]["rows"]
     assert row["status"] == "fail"
     assert "1.001%" in row["sentence"]
@@ -230,7 +230,7 @@ def test_a_limit_that_is_just_missed_does_not_look_kept():
 )
 def test_what_is_asked_for_is_told_as_such(k, told):
     table = pd.DataFrame({"zip": ["a"] * 10 + ["b"] * 30})
-    (row,) = table.anon.report(Policy(quasi="zip", k=k)).to_dict()["budgets"]["rows"]
+    (row,) = table.anon.report(policy=Policy(quasi="zip", k=k)).to_dict()["budgets"]["rows"]
     assert row["used_text"] == told
     assert row["used"] == k / 10
 
@@ -242,7 +242,7 @@ def test_what_is_asked_for_is_told_as_such(k, told):
 )  # fmt: skip
 def test_how_much_of_a_limit_is_used(alone, told):
     table = pd.DataFrame({"zip": [*range(alone), *["a"] * (20_000 - alone)]}).astype(str)
-    made = table.anon.report(Policy(quasi="zip", max_unique_fraction=0.01))
+    made = table.anon.report(policy=Policy(quasi="zip", max_unique_fraction=0.01))
     (row,) = made.to_dict()["budgets"]["rows"]
     assert row["used_text"] == told
     assert row["word"] == ("broken" if alone > 200 else "kept")
@@ -252,7 +252,7 @@ def test_how_much_of_a_limit_is_used(alone, told):
 
 
 def test_a_pass_names_the_columns_that_nobody_looked_at():
-    made = pd.DataFrame(cells()).anon.report(Policy(quasi=["sex"], k=2, unlisted="ignore"))
+    made = pd.DataFrame(cells()).anon.report(policy=Policy(quasi=["sex"], k=2, unlisted="ignore"))
     headline = made.to_dict()["verdict"]["headline"]
     assert headline.startswith("Keeps every limit of the policy, for the columns it covers.")
     assert "Not looked at: zip, age, illness, cost" in headline
@@ -263,7 +263,9 @@ def test_a_pass_names_the_columns_that_nobody_looked_at():
 
 def test_a_warning_is_said_on_a_pass():
     limits = [{"at_least": 2}, {"at_least": 900, "severity": "warn"}]
-    made = pd.DataFrame(cells()).anon.report(Policy(quasi=["sex"], k=limits, unlisted="ignore"))
+    made = pd.DataFrame(cells()).anon.report(
+        policy=Policy(quasi=["sex"], k=limits, unlisted="ignore")
+    )
     told = made.to_dict()["verdict"]
     assert told["status"] == "pass"
     assert told["headline"].startswith("Keeps every limit that decides of the policy")
@@ -271,7 +273,7 @@ def test_a_warning_is_said_on_a_pass():
 
 
 def test_a_failure_says_why_and_what_next():
-    made = pd.DataFrame(cells()).anon.report(policy(), name="people.csv")
+    made = pd.DataFrame(cells()).anon.report(policy=policy(), name="people.csv")
     told = made.to_dict()["verdict"]
     sizes = pd.DataFrame(cells()).anon.classes(QID)
     alone = f"{sizes.records_at_most(1):,} of 400 records ({sizes.uniqueness:.1%})"
@@ -298,7 +300,9 @@ def test_a_failure_says_why_and_what_next():
 )
 def test_a_failure_is_told_of_people(limit, few, allowed):
     table = pd.DataFrame(cells())
-    told = table.anon.report(Policy(quasi=QID, unlisted="ignore", **limit)).to_dict()["verdict"]
+    told = table.anon.report(policy=Policy(quasi=QID, unlisted="ignore", **limit)).to_dict()[
+        "verdict"
+    ]
     below = table.anon.classes(QID).records_below(few)
     assert told["headline"] == (
         f"Do not publish this table as it is. {below} of 400 records ({below / 400:.1%}) hide "
@@ -308,14 +312,18 @@ def test_a_failure_is_told_of_people(limit, few, allowed):
 
 def test_every_verdict_says_what_next():
     table = pd.DataFrame(cells())
-    seen = table[["zip"]].anon.report(Policy(quasi="zip", k=2)).to_dict()["verdict"]
+    seen = table[["zip"]].anon.report(policy=Policy(quasi="zip", k=2)).to_dict()["verdict"]
     assert seen["next"] == [
         "Publish these rows and columns and no others: what changes must be checked again."
     ]
     # No step of its own helps a table whose only quasi-identifier is too fine for its illnesses.
-    broken = table.anon.report(policy(quasi=["zip"], k=1, max_unique_fraction=1, ldiv={"l": 7}))
+    broken = table.anon.report(
+        policy=policy(quasi=["zip"], k=1, max_unique_fraction=1, ldiv={"l": 7})
+    )
     assert broken.to_dict()["verdict"]["next"]
-    doubt = table.anon.report(Policy(quasi=["zip", "ages"], k=5, unlisted="ignore")).to_dict()
+    doubt = table.anon.report(
+        policy=Policy(quasi=["zip", "ages"], k=5, unlisted="ignore")
+    ).to_dict()
     unjudged = table.anon.report("zip").to_dict()
     for told, begins in ((doubt, "Mend what is said above"), (unjudged, "Say in a policy")):
         assert told["verdict"]["next"][0].startswith(begins)
@@ -323,9 +331,9 @@ def test_every_verdict_says_what_next():
 
 def test_limits_beside_the_one_in_the_headline_are_counted():
     table = pd.DataFrame(cells())
-    told = table.anon.report(policy(ldiv={"l": 7})).to_dict()["verdict"]
+    told = table.anon.report(policy=policy(ldiv={"l": 7})).to_dict()["verdict"]
     assert told["notes"] == ["Not looked at: cost.", "2 other limits are broken."]
-    told = table.anon.report(policy(sensitive=["illnes"])).to_dict()
+    told = table.anon.report(policy=policy(sensitive=["illnes"])).to_dict()
     others = [note for note in told["verdict"]["notes"] if "other limit" in note]
     in_doubt = sum(row["status"] == "could_not_assess" for row in told["budgets"]["rows"])
     assert in_doubt
@@ -333,7 +341,9 @@ def test_limits_beside_the_one_in_the_headline_are_counted():
 
 
 def test_what_cannot_be_assessed_is_no_pass():
-    made = pd.DataFrame(cells()).anon.report(Policy(quasi=["zip", "ages"], k=5, unlisted="ignore"))
+    made = pd.DataFrame(cells()).anon.report(
+        policy=Policy(quasi=["zip", "ages"], k=5, unlisted="ignore")
+    )
     assert made.verdict.status == "could_not_assess"
     told = made.to_dict()
     assert told["verdict"]["headline"].startswith("Nobody can tell. This is not a pass: ")
@@ -343,7 +353,7 @@ def test_what_cannot_be_assessed_is_no_pass():
 
 
 def test_groups_are_told_apart_from_the_whole_table():
-    made = pd.DataFrame(cells()).anon.report(policy(by="sex", quasi=["zip", "age"]))
+    made = pd.DataFrame(cells()).anon.report(policy=policy(by="sex", quasi=["zip", "age"]))
     told = made.to_dict()
     assert told["budgets"]["note"] == "Checked in each group of sex."
     assert told["classes"]["note"] == "Of the whole table, all groups of sex together."
@@ -383,7 +393,7 @@ def test_errors_of_somebody_who_asks_for_numbers():
     with pytest.raises(EmptyTableError):
         table.iloc[:0].anon.report("zip")
     with pytest.raises(ArgumentError, match="a policy says its columns itself"):
-        table.anon.report(policy(), "illness")
+        table.anon.report(sensitive="illness", policy=policy())
     with pytest.raises(AnonRiskError):
         table.anon.report("zip", group_size=-1)
 
@@ -396,7 +406,7 @@ def test_errors_of_somebody_who_asks_for_numbers():
 @settings(max_examples=60, deadline=None)
 def test_no_small_count_is_told(sizes, k):
     table = pd.DataFrame({"a": np.repeat(np.arange(len(sizes)), sizes).astype(str)})
-    told = table.anon.report(Policy(quasi="a", k=k)).to_dict()["classes"]
+    told = table.anon.report(policy=Policy(quasi="a", k=k)).to_dict()["classes"]
     counted = table.anon.classes("a")
     for row in told["rows"]:
         inside = (counted.sizes >= row["low"]) & (counted.sizes <= row["high"])
@@ -415,7 +425,7 @@ def test_no_small_count_is_told(sizes, k):
 
 def test_not_told_does_not_mean_one():
     one, two = (
-        pd.DataFrame({"a": [*"x" * 9, *"y" * 9, *alone]}).anon.report(Policy(quasi="a", k=2))
+        pd.DataFrame({"a": [*"x" * 9, *"y" * 9, *alone]}).anon.report(policy=Policy(quasi="a", k=2))
         for alone in ("v", "vw")
     )
     assert one.to_dict()["classes"]["title"].startswith("Fewer than 5 of 19 records")
@@ -427,7 +437,9 @@ def test_hostile_names_stay_names():
     rng = np.random.default_rng(3)
     table = pd.DataFrame({name: rng.integers(0, 9, n) for name in HOSTILE})
     made = table.anon.report(
-        Policy(quasi=list(HOSTILE[:3]), sensitive=[HOSTILE[3]], missing_sensitive="value", k=3),
+        policy=Policy(
+            quasi=list(HOSTILE[:3]), sensitive=[HOSTILE[3]], missing_sensitive="value", k=3
+        ),
         title=HOSTILE[0],
         name=HOSTILE[1],
     )
@@ -447,7 +459,7 @@ def test_a_page_stays_small_whatever_the_table():
     names = [f"{i}{'<&>' * 400}" for i in range(300)]
     table = pd.DataFrame({name: np.arange(n) % (2 + i % 5) for i, name in enumerate(names)})
     made = table.anon.report(
-        Policy(
+        policy=Policy(
             quasi=names[:90],
             sensitive=names[90:150],
             missing_sensitive="value",
@@ -465,7 +477,7 @@ def test_a_page_stays_small_whatever_the_table():
 
 
 def test_files_by_their_ending(tmp_path):
-    made = pd.DataFrame(cells()).anon.report(policy())
+    made = pd.DataFrame(cells()).anon.report(policy=policy())
     for ending, begins in (("html", "<!DOCTYPE html>"), ("md", "# "), ("json", "{")):
         path = tmp_path / f"r.{ending}"
         made.save(path)
@@ -475,7 +487,7 @@ def test_files_by_their_ending(tmp_path):
 
 
 def test_shell_and_notebook(monkeypatch):
-    made = pd.DataFrame(cells()).anon.report(policy())
+    made = pd.DataFrame(cells()).anon.report(policy=policy())
     assert max(map(len, repr(made).splitlines())) <= 80
     assert "Do not publish" in repr(made)
     assert made._repr_html_().startswith('<iframe title="Report" sandbox=""')
@@ -554,10 +566,10 @@ def test_passes_are_counted_once_each(monkeypatch):
 def test_nothing_is_told_of_people_outside_a_table_that_lost_its_rare_ones():
     table = pd.DataFrame({"zip": ["a"] * 60 + ["b"] * 60})
     policy = Policy(quasi="zip", k=2, sampling_fraction=0.1, unsuppressed=True)
-    whole = anonrisk.report(table, policy).to_dict()
+    whole = anonrisk.report(table, policy=policy).to_dict()
     assert whole["groups"]["rows"]
     assert "nothing was removed since" in whole["attackers"]["note"]
-    cut = anonrisk.report(table, policy, n_original=130)
+    cut = anonrisk.report(table, policy=policy, n_original=130)
     told = cut.to_dict()
     assert told["groups"] is None
     assert [row["known"] for row in told["attackers"]["rows"]] == [True, False, False]

@@ -242,7 +242,7 @@ def test_errors_of_the_users_own_queries_stay_what_they_are(people):
 def test_orders_are_checked_before_any_job(people, jobs):
     def wrong():
         with pytest.raises(errors.ArgumentError):
-            people.anon.entropy("zip", order=-1)
+            people.anon.entropy("zip", alpha=-1)
 
     assert jobs(wrong) == 0
 

@@ -43,9 +43,9 @@ def test_tables_are_scanned_once_where_they_can_be(spark, table, name, scans, ro
 @pytest.mark.parametrize(
     "call",
     [
-        lambda t: t.anon.trajectory("card", "station", seed=1),
-        lambda t: t.anon.trajectory("card", "station", seed=1, sample=20, length=3),
-        lambda t: t.anon.linkability("card", "station", "day", at=180),
+        lambda t: t.anon.trajectory("station", unit="card", seed=1),
+        lambda t: t.anon.trajectory("station", unit="card", seed=1, sample=20, length=3),
+        lambda t: t.anon.linkability("station", unit="card", time="day", at=180),
     ],
 )
 def test_rows_to_the_driver_do_not_grow_with_the_table(spark, call):
@@ -63,7 +63,9 @@ def test_an_order_of_visits_is_looked_at_without_the_driver(spark):
     unique = table.dropDuplicates(["card", "at"])
     found = spark_costs.cost(
         spark,
-        lambda: unique.anon.trajectory("card", "station", 2, time="at", ordered=True, seed=1),
+        lambda: unique.anon.trajectory(
+            "station", unit="card", length=2, time="at", ordered=True, seed=1
+        ),
     )
     assert found.rows < 100
 

@@ -104,14 +104,16 @@ def test_offers_reports_and_losses_are_made_in_a_database(place):
     offers = [str(anonrisk.explore(mine, qids)) for mine in (table, frame)]
     assert offers[0] == offers[1].replace("pandas", "sql")
     assert "zip" in anonrisk.report(table, qids).to_html()
-    assert str(anonrisk.utility(table, table, qids)) == str(anonrisk.utility(frame, frame, qids))
+    assert str(anonrisk.utility(table, qids, original=table)) == str(
+        anonrisk.utility(frame, qids, original=frame)
+    )
 
 
 def test_a_set_of_columns_that_is_asked_twice_is_counted_once(place):
     """Of one column, utility asks for the column and for all columns, which are the same set."""
     cells = people(5, 60)
     table, frame = place.table(cells), pd.DataFrame(cells)
-    mine, theirs = (str(anonrisk.utility(one, one, ["zip"])) for one in (table, frame))
+    mine, theirs = (str(anonrisk.utility(one, ["zip"], original=one)) for one in (table, frame))
     assert mine == theirs
     asked = ClassesOfSets((("zip", "b"), ("b", "zip"), ("zip",), ("zip",)))
     mine, theirs = (

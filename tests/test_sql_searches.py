@@ -122,7 +122,7 @@ def test_the_statements_of_a_search_are_few_and_only_histograms_leave(place):
     cells = random_cells(3, 2000)
     table = place.table(cells)
     with place.watched() as seen:
-        report = anonrisk.find_qids(table, columns=COLUMNS, max_size=2, alpha=0.001)
+        report = anonrisk.find_qids(table, qids=COLUMNS, max_size=2, alpha=0.001)
     # Types and gaps once, a statement for five columns and all of them, one for pairs, one look.
     assert report.n_sets == 15
     assert seen.kinds() == Counter(

@@ -80,7 +80,7 @@ def test_a_state_answers_what_its_table_does(frame, unit, missing):
     assert made.k == expected.k == oracle.k(rows, QID, unit)
     assert made.uniqueness == pytest.approx(oracle.uniqueness(rows, QID, unit))
     assert repr(made.classes().risk()) == repr(expected.risk())
-    assert made.summary(at=(1, 2)).equals(table.anon.summary(sorted(QID), at=(1, 2), **about))
+    assert made.summary(sizes=(1, 2)).equals(table.anon.summary(sorted(QID), sizes=(1, 2), **about))
     for kind, c in (("distinct", None), ("entropy", None), ("recursive", 1.5)):
         found = made.ldiv("ill", kind, c=c)
         assert found == pytest.approx(oracle.ldiv(rows, QID, "ill", kind, c, unit))

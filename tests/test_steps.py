@@ -22,7 +22,7 @@ def test_days_of_arrow():
         years = table.anon.generalize("day", part="month")["day"]
         assert years.tolist()[:20] == ["2000-01"] * 20
         assert years.isna().tolist()[20]
-        assert table.anon.plan("day", 2, max_suppression=0.1).after.k >= 2
+        assert table.anon.plan("day", 2, max_suppressed=0.1).after.k >= 2
         near = table.anon.microaggregate("day", 10)["day"]
         assert near.dtype == table["day"].dtype
         assert len(set(near.dropna())) == 2

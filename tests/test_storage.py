@@ -230,7 +230,7 @@ def test_apply_leaves_neither(tmp_path: Path) -> None:
     table = anonrisk.declare(table, quasi=["zip"], insensitive=["job"])
     path, plan, out = (tmp_path / name for name in ("t.parquet", "plan.json", "out.parquet"))
     table.to_parquet(path)
-    assert main(["plan", str(path), "--k", "5", "--max-suppression", "0.1", "-o", str(plan)]) == 0
+    assert main(["plan", str(path), "--k", "5", "--max-suppressed", "0.1", "-o", str(plan)]) == 0
     assert main(["apply", str(plan), str(path), "-o", str(out)]) == 0
     assert "9999" not in set(pq.read_table(out)["zip"].to_pylist())
     assert MARK.encode() not in raw(out)

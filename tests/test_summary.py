@@ -16,7 +16,7 @@ from anonrisk import errors
 def test_summary_of_several_equals_one_at_a_time(frame, missing, unit):
     table = frame(PEOPLE)
     qids = [["zip"], ["zip", "age"], ["age"]]
-    together = table.anon.summary(qids, at=(1, 2), missing=missing, unit=unit)
+    together = table.anon.summary(qids, sizes=(1, 2), missing=missing, unit=unit)
     for qid in qids:
         sizes = table.anon.classes(qid, missing=missing, unit=unit)
         row = together.loc[" + ".join(qid)]
@@ -35,7 +35,7 @@ def test_summary_of_several_with_missing_error(frame):
 @pytest.mark.parametrize("missing", ["value", "drop"])
 def test_summary_by_group(frame, missing, unit):
     found = frame(PEOPLE).anon.summary(
-        [["zip"], ["zip", "age"]], by="age", at=(1,), missing=missing, unit=unit
+        [["zip"], ["zip", "age"]], by="age", sizes=(1,), missing=missing, unit=unit
     )
     rows = rows_of(PEOPLE)
     for label, qid in (("zip", ["zip"]), ("zip + age", ["zip", "age"])):

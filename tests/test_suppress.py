@@ -119,7 +119,9 @@ def test_chosen_cells_are_the_fewest_that_each_record_needs(frame):
     expected = {2: ["age"], 0: ["age"], 1: ["age"], 3: rare, 4: rare, 5: ["zip"], 6: ["zip"]}
     assert lost(table, found) == expected
     assert found.anon.k(QID, missing="wildcard") >= 3
-    weighed = table.anon.suppress(QID, 3, cells=True, missing="wildcard", weights={"zip": 10})
+    weighed = table.anon.suppress(
+        QID, 3, cells=True, missing="wildcard", column_weights={"zip": 10}
+    )
     assert lost(table, weighed) == {**expected, 5: rare}
 
 
@@ -138,7 +140,7 @@ def test_shared_cells_are_fewer(frame):
 def test_utility_tells_which_columns_lost_cells(frame):
     table, qid = frame(PEOPLE), ["zip", "age"]
     found = table.anon.suppress(qid, 5, cells=True, missing="wildcard")
-    told = found.anon.utility(table, qid)
+    told = found.anon.utility(qid, original=table)
     # One zip was missing before, which is no cell that was lost.
     gone = {name: sum(name in names for names in lost(table, found).values()) for name in qid}
     assert gone == {"zip": 7, "age": 3}
@@ -198,9 +200,21 @@ WRONG = [
     (lambda t: chosen(t, 2, cells=False), errors.ArgumentError, "match fewer"),
     (lambda t: chosen(t, 2, suppressed="?"), errors.ArgumentError, "become missing"),
     (lambda t: chosen(t, 2, unit="who"), errors.ArgumentError, "one row a person"),
-    (lambda t: chosen(t, 2, weights={"agee": 1}), errors.ColumnNotFoundError, "did you mean"),
-    (lambda t: chosen(t, 2, weights={"age": -1}), errors.ArgumentError, "weight of column 'age'"),
-    (lambda t: chosen(t, 3, weights={"age": math.inf}), errors.ArgumentError, "finite weight"),
+    (
+        lambda t: chosen(t, 2, column_weights={"agee": 1}),
+        errors.ColumnNotFoundError,
+        "did you mean",
+    ),
+    (
+        lambda t: chosen(t, 2, column_weights={"age": -1}),
+        errors.ArgumentError,
+        "weight of column 'age'",
+    ),
+    (
+        lambda t: chosen(t, 3, column_weights={"age": math.inf}),
+        errors.ArgumentError,
+        "finite weight",
+    ),
     (lambda t: chosen(t, 2, missing="drop"), errors.ArgumentError, "not one of"),
     (lambda t: chosen(t, 2, missing="value", shared=True), errors.ArgumentError, "wildcard"),
 ]

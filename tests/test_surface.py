@@ -29,7 +29,7 @@ CALLS = {
     "summary": {"by": "age"},
     "box_plot": {"by": "age"},
     "kl_after": {"steps": [{"zip": Prefix(1)}]},
-    "entropy": {"order": 2},
+    "entropy": {"alpha": 2},
     "degree": {},
     "anvc": {},
     "rr": {},

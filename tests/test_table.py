@@ -62,7 +62,7 @@ REFUSED = {
 SENSITIVE = {
     *("alpha", "assess", "beta_likeness", "delta_disclosure", "ldiv", "profiles", "tcloseness")
 }
-PLAN = pd.DataFrame(CELLS).anon.plan(QID, k=2, max_suppression=0.5)
+PLAN = pd.DataFrame(CELLS).anon.plan(QID, k=2, max_suppressed=0.5)
 
 
 def asked(word, again):
@@ -73,18 +73,18 @@ def asked(word, again):
         "apply": ((PLAN,), {}),
         "at_risk": ((QID,), {"k": 2}),
         "box_plot": ((QID,), {"by": "ill"}),
-        "compare": ((again, QID), {}),
+        "compare": ((QID,), {"previous": again}),
         "declare": ((QID, "ill"), {}),
         "delta_presence": (("zip",), {"population": again}),
-        "find_qids": ((), {"columns": [*QID, "ill"]}),
+        "find_qids": (([*QID, "ill"],), {}),
         "generalize": (("zip",), {"prefix": 1}),
         "kl_after": ((QID,), {"steps": [{"zip": Prefix(1)}]}),
         "kmap": (("zip",), {"population": again}),
-        "linkability": (("ill", "zip", "hour"), {"at": 6}),
+        "linkability": (("zip",), {"unit": "ill", "time": "hour", "at": 6}),
         "microaggregate": (("hour",), {"k": 3}),
         "permute": (("ill",), {"seed": 1}),
         "perturb": (("hour",), {"scale": 1.0, "seed": 1}),
-        "plan": ((QID,), {"k": 2, "max_suppression": 0.5}),
+        "plan": ((QID,), {"k": 2, "max_suppressed": 0.5}),
         "predict_classes": ((QID,), {"group_size": 4}),
         "predict_population": ((QID,), {"population_size": 100}),
         "predict_singletons": ((QID,), {"group_size": 4}),
@@ -95,10 +95,10 @@ def asked(word, again):
         "sketch": ((QID,), {"key": KEY}),
         "state": ((QID,), {"key": KEY}),
         "suppress": ((QID,), {"k": 2}),
-        "trajectory": (("ill", "zip"), {"length": 2, "seed": 1}),
-        "utility": ((again, QID), {}),
+        "trajectory": (("zip",), {"unit": "ill", "length": 2, "seed": 1}),
+        "utility": ((QID,), {"original": again}),
         "was_perturbed": ((), {}),
-        "whole_person": (("who", QID), {}),
+        "whole_person": ((QID,), {"unit": "who"}),
     }.get(word, ((QID,), {}))
 
 

@@ -53,7 +53,14 @@ def test_consecutive_records_are_counted_as_by_hand(frame, seed, ordered, k):
     records = made(seed, missing=seed == 3)
     table = frame(cells(records, stamps=seed == 2))
     found = table.anon.trajectory(
-        "user", "item", 3, time="time", points="consecutive", ordered=ordered, k=k, max_length=3
+        "item",
+        unit="user",
+        length=3,
+        time="time",
+        points="consecutive",
+        ordered=ordered,
+        k=k,
+        max_length=3,
     )
     for s in (1, 2, 3):
         mean, share, users = oracle.windows(records, s, k, ordered=ordered)
@@ -75,8 +82,8 @@ def test_consecutive_records_are_counted_as_by_hand(frame, seed, ordered, k):
 def test_what_is_counted_is_the_same_in_every_order_and_partition(frame):
     records = made(5)
     asked = {"time": "time", "points": "consecutive", "ordered": True}
-    one = frame(cells(records), 1).anon.trajectory("user", "item", 2, **asked)
-    other = frame(cells(records[::-1]), 5).anon.trajectory("user", "item", 2, **asked)
+    one = frame(cells(records), 1).anon.trajectory("item", unit="user", length=2, **asked)
+    other = frame(cells(records[::-1]), 5).anon.trajectory("item", unit="user", length=2, **asked)
     assert one.to_dict() == other.to_dict()
 
 
@@ -101,7 +108,9 @@ def test_sets_that_are_all_there_is_are_judged_as_by_hand(frame, ordered):
     records = [*forced(), (99, "a", 0), (98, "z", 0), (98, "a", 1)]
     table = frame(cells(records))
     for k in (2, 3) if frame.is_pandas else (2,):
-        found = table.anon.trajectory("user", "item", 3, time="time", ordered=ordered, k=k, seed=4)
+        found = table.anon.trajectory(
+            "item", unit="user", length=3, time="time", ordered=ordered, k=k, seed=4
+        )
         shares = oracle.expected_unicity(records, 3, k, ordered=ordered)
         step = found.at(3)
         assert (step.n_users, step.n_short) == (14, 2)
@@ -117,7 +126,7 @@ def test_draws_have_the_right_mean_on_every_engine(frame):
     records = made(11, n_users=10, most=7)
     table = frame(cells(records))
     draws = 150 if frame.is_pandas else 40
-    found = table.anon.trajectory("user", "item", 2, draws=draws, seed=7, max_length=3)
+    found = table.anon.trajectory("item", unit="user", length=2, draws=draws, seed=7, max_length=3)
     for s in (1, 2, 3):
         shares = oracle.expected_unicity(records, s)
         truth = sum(shares.values()) / len(shares)
@@ -128,16 +137,24 @@ def test_draws_have_the_right_mean_on_every_engine(frame):
 
 def test_a_sample_of_users_is_repeatable_and_as_large_as_asked(frame):
     table = frame(cells(forced(n_users=30)))
-    found = table.anon.trajectory("user", "item", 3, sample=11, seed=3)
+    found = table.anon.trajectory("item", unit="user", length=3, sample=11, seed=3)
     assert found.at(3).n_users == 11
-    assert found == table.anon.trajectory("user", "item", 3, sample=11, seed=3)
+    assert found == table.anon.trajectory("item", unit="user", length=3, sample=11, seed=3)
 
 
 def test_a_seed_is_drawn_and_told():
     table = pd.DataFrame(cells(made(3, n_users=40)))
-    found = table.anon.trajectory("user", "item", 2)
-    assert table.anon.trajectory("user", "item", 2, seed=found.seed) == found
-    assert len({table.anon.trajectory("user", "item", 2, seed=s).singled_out for s in range(9)}) > 1
+    found = table.anon.trajectory("item", unit="user", length=2)
+    assert table.anon.trajectory("item", unit="user", length=2, seed=found.seed) == found
+    assert (
+        len(
+            {
+                table.anon.trajectory("item", unit="user", length=2, seed=s).singled_out
+                for s in range(9)
+            }
+        )
+        > 1
+    )
 
 
 @pytest.mark.nightly
@@ -147,7 +164,7 @@ def test_many_random_tables_on_pandas(ordered):
         records = made(seed, n_users=9, n_items=5)
         table = pd.DataFrame(cells(records))
         found = table.anon.trajectory(
-            "user", "item", 2, time="time", ordered=ordered, draws=400, seed=seed
+            "item", unit="user", length=2, time="time", ordered=ordered, draws=400, seed=seed
         )
         shares = oracle.expected_unicity(records, 2, ordered=ordered)
         if shares:
@@ -162,11 +179,11 @@ def test_large_lists_of_candidates_and_the_lookup_without_a_bitmap(monkeypatch):
 
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"u": rng.integers(0, 400, 6_000), "i": rng.zipf(1.5, 6_000) % 40})
-    usual = table.anon.trajectory("u", "i", 4, seed=1)
+    usual = table.anon.trajectory("i", unit="u", length=4, seed=1)
     monkeypatch.setattr(visiting, "_MOST_BITS", 0)
     monkeypatch.setattr(counting, "_AT_ONCE", 100)
     monkeypatch.setattr(counting, "_FIRST_LOOK", 1)
-    assert table.anon.trajectory("u", "i", 4, seed=1) == usual
+    assert table.anon.trajectory("i", unit="u", length=4, seed=1) == usual
     assert 0 < usual.singled_out < 1
 
 
@@ -213,7 +230,9 @@ def test_short_traces_and_long_ones_are_counted_alike_on_spark(spark, monkeypatc
     found = []
     for short in (True, False):
         monkeypatch.setattr(traces, "_are_short", lambda *_, short=short: short)
-        asked = table.anon.trajectory("user", "item", 5, seed=3, draws=2, sample=12, k=3)
+        asked = table.anon.trajectory(
+            "item", unit="user", length=5, seed=3, draws=2, sample=12, k=3
+        )
         found.append([(step.n_users, step.singled_out, step.suppressed) for step in asked.measured])
     assert found[0][1][1] not in (0, 1)
     for one, other in zip(*found, strict=True):
@@ -222,10 +241,10 @@ def test_short_traces_and_long_ones_are_counted_alike_on_spark(spark, monkeypatc
 
 def test_several_item_columns_are_one_item(frame):
     records = {"user": [1, 1, 2, 2], "place": ["a", "b", "a", "b"], "hour": [1, 2, 1, 3]}
-    found = frame(records).anon.trajectory("user", ["place", "hour"], 2, seed=0)
+    found = frame(records).anon.trajectory(["place", "hour"], unit="user", length=2, seed=0)
     assert found.n_items == 3
     assert found.singled_out == 1
-    assert frame(records).anon.trajectory("user", "place", 2, seed=0).singled_out == 0
+    assert frame(records).anon.trajectory("place", unit="user", length=2, seed=0).singled_out == 0
 
 
 # ---- missing, ties, wrong calls -----------------------------------------------------------
@@ -234,25 +253,29 @@ def test_several_item_columns_are_one_item(frame):
 def test_missing_items_are_a_value_dropped_or_refused(frame):
     records = {"user": [1, 1, 2, 2, 3], "item": ["a", None, "a", None, "b"]}
     table = frame(records)
-    value = table.anon.trajectory("user", "item", 2, seed=0)
+    value = table.anon.trajectory("item", unit="user", length=2, seed=0)
     assert (value.n_items, value.singled_out, value.n_dropped) == (3, 0.0, 0)
-    dropped = table.anon.trajectory("user", "item", 1, seed=0, missing="drop")
+    dropped = table.anon.trajectory("item", unit="user", length=1, seed=0, missing="drop")
     assert (dropped.n_records, dropped.n_dropped, dropped.n_items) == (3, 2, 2)
     assert dropped.singled_out == close(1 / 3)
     assert "2 records with a missing item left out" in repr(dropped)
     with pytest.raises(errors.MissingValuesError, match=r"item is missing \('item' in 2 records\)"):
-        table.anon.trajectory("user", "item", 1, missing="error")
+        table.anon.trajectory("item", unit="user", length=1, missing="error")
     with pytest.raises(errors.EmptyTableError, match="1 record dropped"):
-        frame({"user": [1], "item": [None]}).anon.trajectory("user", "item", 1, missing="drop")
+        frame({"user": [1], "item": [None]}).anon.trajectory(
+            "item", unit="user", length=1, missing="drop"
+        )
 
 
 def test_missing_users_and_times_are_counted_and_refused(frame):
     with pytest.raises(errors.MissingUnitError, match=r"user 'user' is missing in 2 records"):
-        frame({"user": ["x", None, None], "item": ["a", "b", "c"]}).anon.trajectory("user", "item")
+        frame({"user": ["x", None, None], "item": ["a", "b", "c"]}).anon.trajectory(
+            "item", unit="user"
+        )
     stamps = [DAY, None, DAY]
     with pytest.raises(errors.MissingTimeError, match=r"time 'at' is missing in 1 record"):
         frame({"user": [1, 1, 2], "item": ["a", "b", "c"], "at": stamps}).anon.trajectory(
-            "user", "item", time="at"
+            "item", unit="user", time="at"
         )
 
 
@@ -261,33 +284,37 @@ def test_tied_times_are_refused_where_order_matters(frame):
     table = frame(tied)
     for asked in ({"ordered": True}, {"points": "consecutive"}):
         with pytest.raises(errors.NoOrderError, match=r"2 records of a user .* same time 'at'"):
-            table.anon.trajectory("user", "item", 2, time="at", **asked)
-    assert table.anon.trajectory("user", "item", 2, time="at", seed=0).at(2).n_users == 1
+            table.anon.trajectory("item", unit="user", length=2, time="at", **asked)
+    assert (
+        table.anon.trajectory("item", unit="user", length=2, time="at", seed=0).at(2).n_users == 1
+    )
     # The same item twice at one time is one record.
     again = {"user": [1, 1, 1], "item": ["a", "a", "b"], "at": [5, 5, 9]}
-    found = frame(again).anon.trajectory("user", "item", 2, time="at", points="consecutive")
+    found = frame(again).anon.trajectory(
+        "item", unit="user", length=2, time="at", points="consecutive"
+    )
     assert (found.at(2).n_users, found.singled_out) == (1, 1.0)
 
 
 def test_ties_are_counted_where_they_are():
     cells = {"u": [1, 1] + [2] * 6, "i": ["a", "b"] + ["c"] * 6, "w": [1, 1] + [5] * 6}
     with pytest.raises(errors.NoOrderError, match=r"^2 records of a user"):
-        pd.DataFrame(cells).anon.trajectory("u", "i", 2, time="w", ordered=True)
+        pd.DataFrame(cells).anon.trajectory("i", unit="u", length=2, time="w", ordered=True)
 
 
 def test_a_record_that_is_there_twice_is_one_wherever_there_are_times(frame):
     cells = {"u": [1, 1, 1, 1, 2], "i": ["a", "a", "a", "b", "b"], "t": [1, 1, 1, 5, 5]}
     table = frame(cells)
-    found = table.anon.trajectory("u", "i", 1, time="t", seed=0)
+    found = table.anon.trajectory("i", unit="u", length=1, time="t", seed=0)
     assert (found.n_records, found.n_users, found.mean_gap) == (3, 2, 4.0)
     assert found.fit == anonrisk.predict.zipf.fit([2, 1])
     # User 1 weighs two records of three: both are singled out, or none.
     assert found.suppressed in (0.0, close(2 / 3))
     # The time as part of the item.
-    both = table.anon.trajectory("u", ["i", "t"], 2, time="t", seed=0)
+    both = table.anon.trajectory(["i", "t"], unit="u", length=2, time="t", seed=0)
     assert (both.n_items, both.at(2).n_users, both.singled_out) == (2, 1, 1.0)
     if frame.is_pandas:
-        assert table.anon.trajectory("u", "i", 1, seed=0).n_records == 5
+        assert table.anon.trajectory("i", unit="u", length=1, seed=0).n_records == 5
 
 
 @pytest.mark.parametrize("values", [str, int, lambda v: pd.Timestamp(v, unit="D")])
@@ -296,10 +323,10 @@ def test_a_seed_draws_the_same_in_every_order_of_the_rows(values):
     table["user"] = table["user"].map(values)
     table["other"] = table["time"] % 3
     asked = {"seed": 5, "sample": 30}
-    one = table.anon.trajectory("user", ["item", "other"], 2, **asked)
+    one = table.anon.trajectory(["item", "other"], unit="user", length=2, **asked)
     for seed in range(4):
         mixed = table.sample(frac=1, random_state=seed)
-        assert mixed.anon.trajectory("user", ["item", "other"], 2, **asked) == one
+        assert mixed.anon.trajectory(["item", "other"], unit="user", length=2, **asked) == one
 
 
 def _instant(value, way):
@@ -330,22 +357,22 @@ def test_a_seed_draws_the_same_whichever_of_equal_cells_comes_first(written, dty
     assert 0 in set(value)
     column = [written(v, way) for v, way in zip(value.tolist(), ways.tolist(), strict=True)]
     table["item"] = pd.Series(column, dtype=object).astype(dtype)
-    one = table.anon.trajectory("user", "item", 2, seed=5, sample=30)
+    one = table.anon.trajectory("item", unit="user", length=2, seed=5, sample=30)
     assert one.n_items == value.nunique()
     for seed in range(4):
         mixed = table.sample(frac=1, random_state=seed)
-        assert mixed.anon.trajectory("user", "item", 2, seed=5, sample=30) == one
+        assert mixed.anon.trajectory("item", unit="user", length=2, seed=5, sample=30) == one
 
 
 def test_times_at_the_ends_of_64_bits_do_not_overflow():
     ends = [-(2**63), 2**63 - 1]
     table = pd.DataFrame({"u": [1, 1, 2, 2], "i": list("abab"), "t": ends * 2})
-    assert table.anon.trajectory("u", "i", 1, time="t").mean_gap == 2.0**64
+    assert table.anon.trajectory("i", unit="u", length=1, time="t").mean_gap == 2.0**64
 
 
 def test_users_with_too_few_points_are_counted_apart(frame):
     table = frame({"user": [1, 1, 1, 2, 3], "item": ["a", "a", "b", "a", "b"]})
-    found = table.anon.trajectory("user", "item", 3, seed=0)
+    found = table.anon.trajectory("item", unit="user", length=3, seed=0)
     assert [(s.n_users, s.n_short) for s in found.measured] == [(3, 0), (1, 2), (0, 3)]
     assert found.at(3).singled_out is None
     assert found.change_after(0.5) is None or found.change_after(0.5) < 3
@@ -357,73 +384,99 @@ def test_users_with_too_few_points_are_counted_apart(frame):
 
 CALLS = [
     (
-        lambda t: t.anon.trajectory("usr", "item"),
+        lambda t: t.anon.trajectory("item", unit="usr"),
         errors.ColumnNotFoundError,
-        "user 'usr' .* 'user'",
+        "unit 'usr' .* 'user'",
     ),
     (
-        lambda t: t.anon.trajectory("user", "itm"),
+        lambda t: t.anon.trajectory("itm", unit="user"),
         errors.ColumnNotFoundError,
         "item 'itm' .* 'item'",
     ),
-    (lambda t: t.anon.trajectory("user", "item", time="tim"), errors.ColumnNotFoundError, "'time'"),
-    (lambda t: t.anon.trajectory("user", []), errors.NoColumnsError, "no item given"),
-    (lambda t: t.anon.trajectory("user", ["item", "item"]), errors.RepeatedColumnError, "twice"),
     (
-        lambda t: t.anon.trajectory("user", "user"),
+        lambda t: t.anon.trajectory("item", unit="user", time="tim"),
+        errors.ColumnNotFoundError,
+        "'time'",
+    ),
+    (lambda t: t.anon.trajectory([], unit="user"), errors.NoColumnsError, "no item given"),
+    (
+        lambda t: t.anon.trajectory(["item", "item"], unit="user"),
+        errors.RepeatedColumnError,
+        "twice",
+    ),
+    (
+        lambda t: t.anon.trajectory("user", unit="user"),
         errors.RoleConflictError,
         "'user' cannot be both",
     ),
     (
-        lambda t: t.anon.trajectory("user", "item", 0),
+        lambda t: t.anon.trajectory("item", unit="user", length=0),
         errors.ArgumentError,
         "length must be a whole",
     ),
     (
-        lambda t: t.anon.trajectory("user", "item", 2.5),
+        lambda t: t.anon.trajectory("item", unit="user", length=2.5),
         errors.ArgumentError,
         "length must be a whole",
     ),
-    (lambda t: t.anon.trajectory("user", "item", 51), errors.ArgumentError, "at most 50"),
     (
-        lambda t: t.anon.trajectory("user", "item", 3, max_length=2),
+        lambda t: t.anon.trajectory("item", unit="user", length=51),
+        errors.ArgumentError,
+        "at most 50",
+    ),
+    (
+        lambda t: t.anon.trajectory("item", unit="user", length=3, max_length=2),
         errors.ArgumentError,
         "less than",
     ),
     (
-        lambda t: t.anon.trajectory("user", "item", k=1),
+        lambda t: t.anon.trajectory("item", unit="user", k=1),
         errors.ArgumentError,
         "k must be .* at least 2",
     ),
-    (lambda t: t.anon.trajectory("user", "item", sample=0), errors.ArgumentError, "sample must"),
-    (lambda t: t.anon.trajectory("user", "item", draws=0), errors.ArgumentError, "draws must"),
-    (lambda t: t.anon.trajectory("user", "item", seed=-1), errors.ArgumentError, "seed must"),
-    (lambda t: t.anon.trajectory("user", "item", seed=2**63), errors.ArgumentError, "63 bits"),
-    (lambda t: t.anon.trajectory("user", "item", ordered=1), errors.ArgumentError, "True or False"),
-    (lambda t: t.anon.trajectory("user", "item", points="al"), errors.ArgumentError, "'any'"),
-    (lambda t: t.anon.trajectory("user", "item", missing="x"), errors.ArgumentError, "missing="),
     (
-        lambda t: t.anon.trajectory("user", "item", ordered=True),
+        lambda t: t.anon.trajectory("item", unit="user", sample=0),
+        errors.ArgumentError,
+        "sample must",
+    ),
+    (lambda t: t.anon.trajectory("item", unit="user", draws=0), errors.ArgumentError, "draws must"),
+    (lambda t: t.anon.trajectory("item", unit="user", seed=-1), errors.ArgumentError, "seed must"),
+    (lambda t: t.anon.trajectory("item", unit="user", seed=2**63), errors.ArgumentError, "63 bits"),
+    (
+        lambda t: t.anon.trajectory("item", unit="user", ordered=1),
+        errors.ArgumentError,
+        "True or False",
+    ),
+    (lambda t: t.anon.trajectory("item", unit="user", points="al"), errors.ArgumentError, "'any'"),
+    (
+        lambda t: t.anon.trajectory("item", unit="user", missing="x"),
+        errors.ArgumentError,
+        "missing=",
+    ),
+    (
+        lambda t: t.anon.trajectory("item", unit="user", ordered=True),
         errors.MissingTimeError,
         "needs time=",
     ),
     (
-        lambda t: t.anon.trajectory("user", "item", points="consecutive"),
+        lambda t: t.anon.trajectory("item", unit="user", points="consecutive"),
         errors.MissingTimeError,
         "'consecutive' needs time=",
     ),
     (
-        lambda t: t.anon.trajectory("user", "item", time="time", points="consecutive", sample=5),
+        lambda t: t.anon.trajectory(
+            "item", unit="user", time="time", points="consecutive", sample=5
+        ),
         errors.ArgumentError,
         "counted, not drawn",
     ),
     (
-        lambda t: t.anon.trajectory("user", "item", time="text", ordered=True),
+        lambda t: t.anon.trajectory("item", unit="user", time="text", ordered=True),
         errors.UnsupportedColumnError,
         r"time 'text' holds values of type \w+; .* read the text as dates",
     ),
     (
-        lambda t: t.anon.trajectory("user", "item", time="real", ordered=True),
+        lambda t: t.anon.trajectory("item", unit="user", time="real", ordered=True),
         errors.UnsupportedColumnError,
         "time 'real' holds values of type",
     ),
@@ -448,11 +501,13 @@ def test_wrong_calls(frame, call, error, text, capsys):
 def test_an_empty_table_is_an_error():
     table = pd.DataFrame({"user": [], "item": []})
     with pytest.raises(errors.EmptyTableError, match="no records"):
-        table.anon.trajectory("user", "item")
+        table.anon.trajectory("item", unit="user")
 
 
 def test_one_item_only_has_no_law(frame):
-    found = frame({"user": [1, 2], "item": ["a", "a"]}).anon.trajectory("user", "item", 1, seed=0)
+    found = frame({"user": [1, 2], "item": ["a", "a"]}).anon.trajectory(
+        "item", unit="user", length=1, seed=0
+    )
     assert found.fit is None
     assert found.modelled is None
     assert found.records_needed is None
@@ -471,7 +526,9 @@ def test_measured_and_modelled_side_by_side():
     table = pd.DataFrame(
         {"u": np.repeat(np.arange(n), s), "i": items.ravel(), "t": np.tile([0, 1], n)}
     )
-    found = table.anon.trajectory("u", "i", s, time="t", points="consecutive", ordered=True)
+    found = table.anon.trajectory(
+        "i", unit="u", length=s, time="t", points="consecutive", ordered=True
+    )
     shown = found.to_frame()
     assert found.fit_ml.c == pytest.approx(1, abs=0.02)
     # A table that is what the model supposes.
@@ -486,10 +543,10 @@ def test_the_model_says_which_question_it_answers_and_for_which_k():
     table = pd.DataFrame(cells(made(2, n_users=60)))
     said = "model: users with just so many records, in order; measured: points of whole traces"
     asked = {"length": 2, "seed": 0}
-    two = table.anon.trajectory("user", "item", **asked)
+    two = table.anon.trajectory("item", unit="user", **asked)
     for text in (repr(two).replace("\n  ", " "), two._repr_html_()):
         assert said in text
-    five = table.anon.trajectory("user", "item", k=5, **asked)
+    five = table.anon.trajectory("item", unit="user", k=5, **asked)
     for one, other in zip(two.modelled, five.modelled, strict=True):
         assert other.unique > one.unique
         assert one.unique == two.model.unique_share(one.length, discrete=True)
@@ -498,7 +555,7 @@ def test_the_model_says_which_question_it_answers_and_for_which_k():
 
 def test_when_to_change_the_pseudonym():
     table = pd.DataFrame(cells(made(2, n_users=60, n_items=9)))
-    found = table.anon.trajectory("user", "item", 4, time="time", seed=0)
+    found = table.anon.trajectory("item", unit="user", length=4, time="time", seed=0)
     highs = [step.interval[1] for step in found.measured]
     for share in (0.0, 0.3, 0.6, 1.0):
         after = found.change_after(share)
@@ -508,13 +565,16 @@ def test_when_to_change_the_pseudonym():
         with pytest.raises(errors.ArgumentError, match=r"^share"):
             found.change_after(share)
     assert found.lifetime() == 3 * found.mean_gap
-    assert pd.DataFrame({"u": [1], "i": ["a"]}).anon.trajectory("u", "i", 1).lifetime() is None
+    assert (
+        pd.DataFrame({"u": [1], "i": ["a"]}).anon.trajectory("i", unit="u", length=1).lifetime()
+        is None
+    )
 
 
 def test_the_picture_shows_both():
     pytest.importorskip("matplotlib")
     table = pd.DataFrame(cells(made(2, n_users=60)))
-    axes = table.anon.trajectory("user", "item", 3, seed=0).plot()
+    axes = table.anon.trajectory("item", unit="user", length=3, seed=0).plot()
     assert [line.get_label() for line in axes.get_lines()] == [
         "measured: points of whole traces, in any order",
         "Zipf model: just so many records each, in order",
@@ -526,8 +586,8 @@ def test_the_picture_shows_both():
 
 def test_accessor_and_function_agree():
     table = pd.DataFrame(cells(made(9)))
-    assert table.anon.trajectory("user", "item", 2, seed=1) == anonrisk.trajectory(
-        table, "user", "item", 2, seed=1
+    assert table.anon.trajectory("item", unit="user", length=2, seed=1) == anonrisk.trajectory(
+        table, "item", unit="user", length=2, seed=1
     )
 
 
@@ -577,20 +637,22 @@ def test_consecutive_records_say_which_mean_it_is(frame):
         "item": [f"s{i}" for i in range(11)] + ["a", "b"] * 3,
         "time": [*range(11), 0, 1, 0, 1, 0, 1],
     }
-    found = frame(cells).anon.trajectory("user", "item", 2, time="time", points="consecutive")
+    found = frame(cells).anon.trajectory(
+        "item", unit="user", length=2, time="time", points="consecutive"
+    )
     assert found.singled_out == close(1 / 4), "a mean over users"
     assert found.suppressed == close(10 / 13), "a share of all runs"
     for shown in (repr(found), found._repr_html_()):
         assert "singled out: mean over users of the share of their runs" in shown
         assert "suppressed: such runs of all runs" in shown
-    drawn = frame(cells).anon.trajectory("user", "item", 2, seed=1)
+    drawn = frame(cells).anon.trajectory("item", unit="user", length=2, seed=1)
     assert "mean over users" not in repr(drawn)
 
 
 def test_a_picture_says_which_mean_it_is():
     pytest.importorskip("matplotlib")
     cells = pd.DataFrame({"user": [1, 1, 2, 2], "item": list("abab"), "time": [1, 2, 1, 2]})
-    runs = cells.anon.trajectory("user", "item", 2, time="time", points="consecutive")
-    drawn = cells.anon.trajectory("user", "item", 2, seed=1)
+    runs = cells.anon.trajectory("item", unit="user", length=2, time="time", points="consecutive")
+    drawn = cells.anon.trajectory("item", unit="user", length=2, seed=1)
     assert "mean over users" in runs.plot().get_ylabel()
     assert drawn.plot().get_ylabel() == "share of users singled out (k = 2)"

@@ -90,7 +90,7 @@ WORDS = {
     "ColumnLoss": lambda df, word: anonrisk.explore(df, "zip", 2, loss=word),
     "PlanPicture": lambda df, word: anonrisk.plan(df, "zip", 2).plot(kind=word),
     "OnUnseen": lambda df, word: anonrisk.apply(df, anonrisk.Plan({}), on_unseen=word),
-    "Points": lambda df, word: anonrisk.trajectory(df, "zip", "ill", points=word),
+    "Points": lambda df, word: anonrisk.trajectory(df, "ill", unit="zip", points=word),
     "Alphabet": lambda df, word: anonrisk.pseudonymize(df, "zip", key=KEY, format=word),
     "Unlisted": lambda _, word: Policy(k=5, unlisted=word),
     "ScannedFormat": lambda _, word: anonrisk.scan("t.csv", format=word),

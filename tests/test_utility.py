@@ -64,7 +64,7 @@ def test_measures_against_their_definitions(frame):
     table = frame(CELLS)
     recodings = {"age": Bins((30, 40), whole=True), "zip": Prefix(1), "ill": Star("any")}
     coarse = table.anon.generalize(recodings)
-    found = coarse.anon.utility(table, QIDS, "rich", hierarchies={"ill": TREE})
+    found = coarse.anon.utility(QIDS, "rich", original=table, hierarchies={"ill": TREE})
     original = pd.DataFrame(CELLS)
     expected = slow(original, original.anon.generalize(recodings), QIDS, "rich")
     for name, value in expected.items():
@@ -85,7 +85,7 @@ def test_measures_against_their_definitions(frame):
     assert found.classification_metric == pytest.approx(1 - sum(best.values()) / 8)
     assert found.moved[0].values_after == 4
     assert found.moved[2].suppressed == 1
-    unchanged = table.anon.utility(table, QIDS, "rich")
+    unchanged = table.anon.utility(QIDS, "rich", original=table)
     assert unchanged.loss_metric == 0
     assert unchanged.information_loss == pytest.approx(0, abs=1e-12)
     assert [m.total_variation for m in unchanged.moved] == [0, 0, 0]
@@ -105,20 +105,22 @@ def test_identities(ages, cuts, lost):
     table = pd.DataFrame({"age": ages})
     coarse = table.anon.generalize("age", bins=sorted(map(float, cuts)))
     kept = coarse.iloc[: max(len(ages) - lost, 0)]
-    found = kept.anon.utility(table, "age")
+    found = kept.anon.utility("age", original=table)
     whole = entropy(Counter(ages).values())
     assert found.mutual_information + found.information_loss == pytest.approx(whole)
     assert found.n_suppressed == len(ages) - len(kept)
     # Under a partition the information kept is the entropy of the coarse column.
-    full = coarse.anon.utility(table, "age")
+    full = coarse.anon.utility("age", original=table)
     assert full.mutual_information == pytest.approx(
         entropy(coarse["age"].value_counts().tolist()), abs=1e-9
     )
-    coarser = table.anon.generalize("age", bins=[float(max(cuts))]).anon.utility(table, "age")
+    coarser = table.anon.generalize("age", bins=[float(max(cuts))]).anon.utility(
+        "age", original=table
+    )
     assert coarser.monotone_entropy >= full.monotone_entropy - 1e-9
     assert coarser.loss_metric >= full.loss_metric - 1e-9
     assert coarser.mutual_information <= full.mutual_information + 1e-9
-    starred = table.anon.generalize({"age": Star()}).anon.utility(table, "age")
+    starred = table.anon.generalize({"age": Star()}).anon.utility("age", original=table)
     assert starred.loss_metric == 1
     assert starred.mutual_information == 0
 
@@ -131,14 +133,14 @@ def test_suppressed_cells_and_records_cost_one(frame):
     }
     table = frame(cells)
     marked = table.anon.suppress(["zip", "age"], 2, cells=True)
-    assert marked.anon.utility(table, ["zip", "age"]).loss_metric == pytest.approx(2 / 6)
+    assert marked.anon.utility(["zip", "age"], original=table).loss_metric == pytest.approx(2 / 6)
     gone = table.anon.suppress(["zip", "age"], 2)
-    found = gone.anon.utility(table, ["zip", "age"])
+    found = gone.anon.utility(["zip", "age"], original=table)
     assert found.loss_metric == pytest.approx(2 / 6)
     assert found.n_suppressed == 2
     assert found.discernibility == 4 + 4 + 2 * 6
     with pytest.raises(errors.ArgumentError, match="was not made from it"):
-        table.anon.utility(gone, ["zip", "age"])
+        table.anon.utility(["zip", "age"], original=gone)
 
 
 def test_a_level_of_a_hierarchy_costs_its_leaves():
@@ -146,9 +148,9 @@ def test_a_level_of_a_hierarchy_costs_its_leaves():
 
     table = pd.DataFrame(CELLS)
     coarse = table.anon.generalize({"ill": Level.of(Hierarchy.of(TREE), 1)})
-    found = coarse.anon.utility(table, "ill", hierarchies={"ill": TREE})
+    found = coarse.anon.utility("ill", original=table, hierarchies={"ill": TREE})
     assert found.loss_metric == pytest.approx(1 / 3)
-    untold = coarse.anon.utility(table, "ill")
+    untold = coarse.anon.utility("ill", original=table)
     assert untold.loss_metric is None
     assert untold.untold == ("ill",)
     assert "untold: 'ill'" in repr(untold)
@@ -157,7 +159,7 @@ def test_a_level_of_a_hierarchy_costs_its_leaves():
 def test_numbers_that_name_no_values_are_told_apart():
     random = np.random.default_rng(1)
     table = pd.DataFrame({"income": random.normal(100, 10, 50)})
-    found = table.anon.microaggregate("income", 5).anon.utility(table, "income")
+    found = table.anon.microaggregate("income", 5).anon.utility("income", original=table)
     assert found.loss_metric is None
     assert found.moved[0].mean_after == pytest.approx(found.moved[0].mean_before)
     assert "<table>" in found._repr_html_()

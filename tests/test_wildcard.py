@@ -111,7 +111,7 @@ def test_groups_are_counted_apart(frame):
     }
     rows = rows_of(table_cells)
     found = frame(table_cells).anon.summary(
-        [["zip", "age"], ["zip"]], by="ward", at=(1, 2), missing="wildcard"
+        [["zip", "age"], ["zip"]], by="ward", sizes=(1, 2), missing="wildcard"
     )
     for qid in (["zip", "age"], ["zip"]):
         for ward in ("x", "y", None):
@@ -313,7 +313,8 @@ def test_a_report_says_it():
     policy = Policy.from_dict({**POLICY, "budgets": {"k": 2}})
     table = pd.DataFrame(gate_cells())
     assert (
-        "a missing quasi-identifier matches every value" in table.anon.report(policy).to_markdown()
+        "a missing quasi-identifier matches every value"
+        in table.anon.report(policy=policy).to_markdown()
     )
 
 

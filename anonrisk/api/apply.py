@@ -49,7 +49,7 @@ def apply(
     on_unseen : {"refuse", "suppress", "top"}
         What becomes of a record that the plan does not know: a value that its hierarchy lacks, or
         in a multidimensional plan no region. It is an error; or the record is left out and counts
-        towards `max_suppression`; or the cell becomes the top of its hierarchy, and without a
+        towards `max_suppressed`; or the cell becomes the top of its hierarchy, and without a
         region every cell that the plan recodes becomes a star. Numbers and dates beyond those that
         were planned for are known: the outer bins are open.
     policy : Policy, optional
@@ -59,7 +59,7 @@ def apply(
     -------
     DataFrame
         A new table of the same kind. Lazy on Spark, after one count that makes sure of the
-        promise: if the table is not the one planned for and more than `max_suppression` of its
+        promise: if the table is not the one planned for and more than `max_suppressed` of its
         records would be left out, or a goal of the plan would be missed, that is a `PlanError` and
         no table. What the policy does not pass is a `ReleaseBlocked`, with the verdict.
 
@@ -75,7 +75,7 @@ def apply(
     >>> import pandas as pd
     >>> import anonrisk
     >>> df = pd.DataFrame({"zip": ["1011", "1012", "1021", "1022"]})
-    >>> plan = df.anon.plan("zip", k=2, max_suppression=0)
+    >>> plan = df.anon.plan("zip", k=2, max_suppressed=0)
     >>> df.anon.apply(plan)["zip"].tolist()
     ['101*', '101*', '102*', '102*']
     """
@@ -151,7 +151,7 @@ def _within(plan: Plan, n_records: int, below: int, n_unseen: int) -> None:
     new = f"{percent(n_unseen / n_records)} of the records have values that the plan does not know"
     why = " and ".join([small] * (below > 0) + [new] * (n_unseen > 0))
     raise PlanError(
-        f"{why} and the plan may suppress {percent(plan.max_suppression)}: "
+        f"{why} and the plan may suppress {percent(plan.max_suppressed)}: "
         "it was made for another table, or too few may be left out"
     )
 

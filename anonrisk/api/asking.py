@@ -6,6 +6,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from anonrisk.engines.one_state import one_state
+from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,12 +14,28 @@ if TYPE_CHECKING:
 Given = ParamSpec("Given")
 Gives = TypeVar("Gives")
 
+# What arguments were called before version 0.9, and are called now.
+RENAMED = {
+    "entropy": {"order": "alpha"},
+    "explore": {"max_suppression": "max_suppressed"},
+    "find_qids": {"columns": "qids"},
+    "linkability": {"user": "unit"},
+    "plan": {"max_suppression": "max_suppressed", "weights": "column_weights"},
+    "report": {"policy_or_qids": "qids"},
+    "summary": {"at": "sizes", "qid_sets": "qids"},
+    "suppress": {"weights": "column_weights"},
+    "trajectory": {"user": "unit"},
+}
+
 
 def in_one_state(word: Callable[Given, Gives]) -> Callable[Given, Gives]:
     """Let all that a function asks of its table see one state of it."""
+    renamed = RENAMED.get(word.__name__, {})
 
     @wraps(word)
     def asking(*args: Given.args, **kwargs: Given.kwargs) -> Gives:
+        for old in renamed.keys() & kwargs.keys():
+            raise ArgumentError(f"{old}= is called {renamed[old]}= now")
         with one_state(args[0] if args else kwargs.get("frame"), word.__name__):
             return word(*args, **kwargs)
 

@@ -33,13 +33,13 @@ class ClassSizes(ClassCounts):
 
     # ---- information ----------------------------------------------------------------------
 
-    def entropy(self, order: float = 1, *, quantile: float | None = None) -> float:
+    def entropy(self, alpha: float = 1, *, quantile: float | None = None) -> float:
         """Entropy of the quasi-identifier in bits; see `anonrisk.entropy`."""
         self.refuse_overlap()
-        _entropy.check_order(order, quantile)
+        _entropy.check_order(alpha, quantile)
         if quantile is not None:
             return _entropy.addressing_bits(self.sizes, self.classes, quantile)
-        return _entropy.renyi(self.sizes, self.classes, order)
+        return _entropy.renyi(self.sizes, self.classes, alpha)
 
     @property
     def degree(self) -> float:

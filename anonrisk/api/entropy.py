@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def entropy(
     frame: Any,
     qids: Names | None = None,
-    order: float = 1,
+    alpha: float = 1,
     *,
     quantile: float | None = None,
     unit: Name | None = None,
@@ -32,7 +32,7 @@ def entropy(
         As in `anonrisk.classes`.
     missing
         As in `anonrisk.ldiv`.
-    order : float
+    alpha : float
         Order of the Rényi entropy: 1 is Shannon's, 0 counts the values, ``math.inf`` looks at the
         commonest one only.
     quantile : float, optional
@@ -71,12 +71,12 @@ def entropy(
     >>> import pandas as pd
     >>> import anonrisk
     >>> df = pd.DataFrame({"zip": ["a"] * 4 + ["b"] * 2 + ["c", "d"]})
-    >>> df.anon.entropy("zip"), df.anon.entropy("zip", order=0)
+    >>> df.anon.entropy("zip"), df.anon.entropy("zip", alpha=0)
     (1.75, 2.0)
     >>> df.anon.entropy("zip", quantile=0.75)
     1.0
     """
-    check_order(order, quantile)
+    check_order(alpha, quantile)
     check_missing(missing)
     counted = classes(frame, qids, unit=unit, missing=missing)
-    return counted.entropy(order, quantile=quantile)
+    return counted.entropy(alpha, quantile=quantile)

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 @overload
 def find_qids(
     frame: Any,
+    qids: Names | None = ...,
+    *,
     alpha: float = ...,
-    columns: Names | None = ...,
     max_size: int = ...,
     population_size: int | None = ...,
-    *,
     unit: Name | None = ...,
     missing: Missing = ...,
     time_budget: float | None = ...,
@@ -46,11 +46,11 @@ def find_qids(
 @overload
 def find_qids(
     frame: Any,
+    qids: Names | None = ...,
+    *,
     alpha: float = ...,
-    columns: Names | None = ...,
     max_size: int = ...,
     population_size: int | None = ...,
-    *,
     unit: Name | None = ...,
     missing: Missing = ...,
     time_budget: float | None = ...,
@@ -62,11 +62,11 @@ def find_qids(
 @in_one_state
 def find_qids(
     frame: Any,
+    qids: Names | None = None,
+    *,
     alpha: float = 0.2,
-    columns: Names | None = None,
     max_size: int = 4,
     population_size: int | None = None,
-    *,
     unit: Name | None = None,
     missing: Missing = "value",
     time_budget: float | None = None,
@@ -79,10 +79,10 @@ def find_qids(
     ----------
     frame : DataFrame
         A pandas, Spark (classic or Connect) or pandas-on-Spark table.
+    qids : name or list of names, optional
+        The columns to search; left out, all but those declared direct, sensitive or unit.
     alpha : float
         The share, between 0 and 1, that a set must exceed.
-    columns : name or list of names, optional
-        The columns to search; left out, all but those declared direct, sensitive or unit.
     max_size : int
         The most columns that a set may have: what an attacker may know about a person.
     population_size : int, optional
@@ -152,7 +152,7 @@ def find_qids(
         population_size = whole_number(population_size, "population_size", at_least=1)
     check_missing(missing)
     engine = engine_for(frame)
-    question, apart, left_out = _asked(engine, frame, columns, unit, missing)
+    question, apart, left_out = _asked(engine, frame, qids, unit, missing)
     if explain:
         return _plan(engine, question.qid, max_size)
     with shown(progress=progress):

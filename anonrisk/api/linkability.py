@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 @in_one_state
 def linkability(
     frame: Any,
-    user: Name,
     qids: Names,
-    time: Name,
     *,
+    unit: Name,
+    time: Name,
     at: date | int | None = None,
     period: str | timedelta | None = None,
     missing: Missing = "value",
@@ -38,10 +38,10 @@ def linkability(
     frame : DataFrame
         A table of pandas, Arrow, Spark or pandas-on-Spark, with the persons as they are before they
         get pseudonyms, or with pseudonyms that do not change.
-    user : name
-        The column that tells the persons apart.
     qids : name or list of names
         The quasi-identifier that is published beside the pseudonym.
+    unit : name
+        The column that tells the persons apart.
     time : name
         The column of times: dates, timestamps or whole numbers.
     at : date, datetime or int, optional
@@ -110,7 +110,7 @@ def linkability(
     ...     "zip": ["a", "b", "b", "a", "b", "b"],
     ...     "day": [1, 1, 1, 9, 9, 9],
     ... })
-    >>> df.anon.linkability("patient", "zip", "day")
+    >>> df.anon.linkability("zip", unit="patient", time="day")
     3 persons on both sides of 1 change of pseudonyms, matched by zip (one value, or all of ...
                          persons   share
     linked for certain         1   33.3%
@@ -127,13 +127,13 @@ def linkability(
     engine = engine_for(frame)
     schema = engine.schema(frame)
     columns = schema.columns
-    as_name(user, "user")
+    as_name(unit, "unit")
     as_name(time, "time")
     qid = as_names(qids, "quasi-identifier", columns)
-    for role, names in (("user", [user]), ("quasi-identifier", qid), ("time", [time])):
+    for role, names in (("unit", [unit]), ("quasi-identifier", qid), ("time", [time])):
         require(names, role, columns)
-    if user in qid or user == time:
-        raise RoleConflictError(f"column {user!r} cannot be both user and something else")
+    if unit in qid or unit == time:
+        raise RoleConflictError(f"column {unit!r} cannot be both unit and something else")
     if time in qid:
         raise RoleConflictError(
             f"column {time!r} cannot be both time and quasi-identifier: "
@@ -141,7 +141,7 @@ def linkability(
         )
     length = None if period is None else microseconds(period)
     moment, on_calendar = _moment(at)
-    question = LinkQuestion(user, qid, time, moment, length, missing, on_calendar)
+    question = LinkQuestion(unit, qid, time, moment, length, missing, on_calendar)
     schema.check(question.roles())
     counts = engine.links(frame, question)
     if not counts.n_both:
@@ -149,7 +149,7 @@ def linkability(
             "no person has records both before and after a change of pseudonyms; "
             "there is nobody to link"
         )
-    return Linkability(user, qid, **vars(counts), missing=missing)
+    return Linkability(unit, qid, **vars(counts), missing=missing)
 
 
 def _moment(at: Any) -> tuple[int | None, bool]:

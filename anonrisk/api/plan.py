@@ -185,14 +185,14 @@ def plan(  # noqa: PLR0915
     unit: Name | None = None,
     population_size: int | None = None,
     beta: float = 0.05,
-    weights: Mapping[Any, float] | None = None,
+    column_weights: Mapping[Any, float] | None = None,
     hierarchies: Mapping[Any, Any] | None = None,
     bins: Cuts = "auto",
     loss: Loss | LossFunction = "entropy",
     target: Name | None = None,
     sensitive: Names | None = None,
     budget: float | None = None,
-    max_suppression: float = 0.02,
+    max_suppressed: float = 0.02,
     max_loss: float | None = None,
     method: PlanMethod = "auto",
     split: Split = "gain",
@@ -223,13 +223,13 @@ def plan(  # noqa: PLR0915
         The largest risk that anybody may have from a prosecutor: 1 over the size of their class.
     unit : name, optional
         The column that says which person a record belongs to: classes then count different persons,
-        and `max_suppression` is still a share of the records, as a gate has it.
+        and `max_suppressed` is still a share of the records, as a gate has it.
     population_size : int, optional
         Number of persons that the table is a sample of, for the budget; left out, the table itself.
         What is measured and promised is always k in this table.
     beta : float
         The chance, for the budget, with which one value may have fewer than k persons.
-    weights : dict of column to float, optional
+    column_weights : dict of column to float, optional
         How much the detail of each column is worth, relative to the others; 1 if not named. For
         losses of cells.
     hierarchies : dict of column to hierarchy, optional
@@ -257,7 +257,7 @@ def plan(  # noqa: PLR0915
         declared.
     budget : float, optional
         Number of different values to share among the columns, instead of the one computed.
-    max_suppression : float
+    max_suppressed : float
         The largest share of the records that may be left out; a policy may say less.
     max_loss : float, optional
         The largest loss, of the kind chosen, that is acceptable.
@@ -341,7 +341,7 @@ def plan(  # noqa: PLR0915
     >>> import pandas as pd
     >>> import anonrisk
     >>> df = pd.DataFrame({"age": [31, 33, 35, 38, 41, 44, 46, 49], "sex": list("ffmmffmm")})
-    >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppression=0, method="full-domain")
+    >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppressed=0, method="full-domain")
     >>> plan
     Plan for age + sex: k = 2, the best of those offered
     column   from              to                              left    loss   helped
@@ -366,9 +366,9 @@ def plan(  # noqa: PLR0915
     """
     one_of(bins, "bins", CUTS)
     kept = loss_word(loss)
-    refuse_weights(kept, weights)
+    refuse_weights(kept, column_weights)
     require_share(beta, "beta", exclusive=True)
-    require_share(max_suppression, "max_suppression")
+    require_share(max_suppressed, "max_suppressed")
     if max_loss is not None:
         require_share(max_loss, "max_loss")
     if population_size is not None:
@@ -397,15 +397,15 @@ def plan(  # noqa: PLR0915
         loss_about = asked.about_loss(frame, request.qid, sensitive) if private else ()
     loss_about += target_of(kept, target, request.qid, engine.schema(frame))
     check_previous(previous, request.qid)
-    given = dict(hierarchies or {})
-    require(given, "hierarchy of", request.qid)
-    given |= {name: [Keep()] for name in request.fixed}
-    weighted = _weights(request.qid, weights)
-    free = tuple(name for name in request.qid if name not in given)
+    by_column = dict(hierarchies or {})
+    require(by_column, "hierarchy of", request.qid)
+    by_column |= {name: [Keep()] for name in request.fixed}
+    weighted = _weights(request.qid, column_weights)
+    free = tuple(name for name in request.qid if name not in by_column)
     counted = (*request.qid, *beside(request.about, request.unit))
     start = Plan(
         recodings={},
-        max_suppression=request.most_suppressed(float(max_suppression)),
+        max_suppressed=request.most_suppressed(float(max_suppressed)),
         columns=tuple(engine.schema(frame).columns),
         loss=kept,
         unit=request.unit,
@@ -420,7 +420,7 @@ def plan(  # noqa: PLR0915
             tell("cutting the table into regions, in stages")
             large = large_plan(
                 with_rules(start, request), engine, frame, request, OF_COLUMNS[kept],
-                free=free, given=given, weights=weighted, median=split == "median",
+                free=free, by_column=by_column, weights=weighted, median=split == "median",
             )  # fmt: skip
             large = replace(large, note=WHY_IN_STAGES if method == "auto" else "")
             return worthwhile(large, max_loss)
@@ -434,28 +434,31 @@ def plan(  # noqa: PLR0915
     for name in request.qid:
         check_finite(tally.domains[name].values, tally.margin(name)[:-1], name)
 
-    def make(wanted: PlanRequest, given: Mapping[Name, Any] = given) -> Plan:
+    def make(wanted: PlanRequest, by_column: Mapping[Name, Any] = by_column) -> Plan:
         made = with_rules(start, wanted)
         made = replace(made, before=before_plan(tally, wanted, lost))
-        by_column = partial(
+        whole_columns = partial(
             best_of, wanted, made, tally, loss=lost,
-            asked=request, n=population_size or n, beta=beta, weights=weighted, given=given,
+            asked=request, n=population_size or n, beta=beta, weights=weighted, by_column=by_column,
             bins=bins, budget=budget, max_loss=max_loss,
         )  # fmt: skip
         if method == "full-domain":
-            return by_column()
+            return whole_columns()
         tell("cutting the table into regions")
         by_region = partial(
             multidimensional, made, whole, wanted, lost,
-            asked=request, given=given, weights=weighted, median=split == "median",
+            asked=request, by_column=by_column, weights=weighted, median=split == "median",
         )  # fmt: skip
         if method == "auto":
-            return best(by_column, lambda start: by_region(start=start), max_loss, weighted)
+            return best(whole_columns, lambda start: by_region(start=start), max_loss, weighted)
         return worthwhile(by_region(), max_loss)
 
     with shown(progress=progress):
         return as_before(
-            previous, tally, given, lambda offered: settle(request, partial(make, given=offered))
+            previous,
+            tally,
+            by_column,
+            lambda offered: settle(request, partial(make, by_column=offered)),
         )
 
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 @in_one_state
 def summary(
     frame: Any,
-    qid_sets: Names | Sequence[Names] | None = None,
+    qids: Names | Sequence[Names] | None = None,
     by: Name | None = None,
-    at: Sequence[int] = (1, 5, 10, 50, 100),
+    sizes: Sequence[int] = (1, 5, 10, 50, 100),
     *,
     unit: Name | None = None,
     missing: MissingOrWildcard = "value",
@@ -36,13 +36,13 @@ def summary(
     ----------
     frame : DataFrame
         A pandas, Spark or pandas-on-Spark table.
-    qid_sets : name, list of names, or list of those, optional
+    qids : name, list of names, or list of those, optional
         ``["zip", "age"]`` is one quasi-identifier; ``[["zip"], ["zip", "age"]]`` is two. Left out,
         the declared one. All are counted in one pass.
     by : name, optional
         Count within each group of this column: classes are formed on the quasi-identifier and
         `by` together. Naming it is asking for its values: they appear in the result.
-    at : sequence of int
+    sizes : sequence of int
         The sizes for which records in classes of at most that size are counted.
     unit, missing
         As in `anonrisk.classes`.
@@ -75,16 +75,16 @@ def summary(
     >>> import pandas as pd
     >>> import anonrisk
     >>> df = pd.DataFrame({"zip": ["1011", "1011", "1012"], "age": [34, 34, 51]})
-    >>> table = df.anon.summary([["zip"], ["zip", "age"]], at=(1, 2))
+    >>> table = df.anon.summary([["zip"], ["zip", "age"]], sizes=(1, 2))
     >>> table[["records", "sets", "min", "max", "at_most_1", "at_most_2"]]
                records  sets  min  max  at_most_1  at_most_2
     qid
     zip              3     2    1    2          1          3
     zip + age        3     2    1    2          1          3
     """
-    sizes = _check_at(at)
+    sizes = _check_sizes(sizes)
     engine, question = question_of(
-        frame, qid_sets, unit=unit, missing=missing, several=True, wildcard=True
+        frame, qids, unit=unit, missing=missing, several=True, wildcard=True
     )
     if by is None:
         rows = [
@@ -116,15 +116,15 @@ def summary(
     return pd.DataFrame(rows, index=index)
 
 
-def summarised(counted: ClassCounts, at: Any) -> pd.DataFrame:
+def summarised(counted: ClassCounts, sizes: Any) -> pd.DataFrame:
     """Summarise one quasi-identifier that is counted already."""
-    row = _row(counted, counted.n_dropped, counted.missing, _check_at(at))
+    row = _row(counted, counted.n_dropped, counted.missing, _check_sizes(sizes))
     return pd.DataFrame([row], index=pd.Index(_labels([counted.qid]), name="qid"))
 
 
-def _check_at(at: Any) -> list[int]:
-    sizes = list(at) if hasattr(at, "__iter__") else [at]
-    return [whole_number(size, "a size in `at`", at_least=1) for size in sizes]
+def _check_sizes(sizes: Any) -> list[int]:
+    listed = list(sizes) if hasattr(sizes, "__iter__") else [sizes]
+    return [whole_number(size, "one of the sizes", at_least=1) for size in listed]
 
 
 def _labels(qids: Sequence[tuple[Name, ...]]) -> list[str]:

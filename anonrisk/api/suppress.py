@@ -32,7 +32,7 @@ def suppress(
     suppressed: str | float | None = "*",
     unit: Name | None = None,
     missing: SuppressedAs = "value",
-    weights: Mapping[Any, float] | None = None,
+    column_weights: Mapping[Any, float] | None = None,
     shared: bool = False,
 ) -> FrameT:
     """Leave out the records of classes smaller than k, or suppress cells of theirs.
@@ -55,7 +55,7 @@ def suppress(
         What a missing cell is when records are counted. As a wildcard it matches every value: cells
         are then chosen, the fewest that each record needs, so that every record matches at least k,
         itself among them. Records that are alike lose the same cells.
-    weights : dict of column to float, optional
+    column_weights : dict of column to float, optional
         What a cell of a column is worth, where cells are chosen; 1 unless it is named. One of
         weight 0 goes first, one of infinite weight never.
     shared : bool
@@ -127,15 +127,15 @@ def suppress(
                 "missing='wildcard' is for cells=True: where records are left out, those that "
                 "matched them match fewer"
             )
-        prices = _chosen_by(question, suppressed, weights)
+        prices = _chosen_by(question, suppressed, column_weights)
 
         def choose(columns: Any, counts: Integers) -> Booleans:
             return choose_cells(columns, counts, k, prices, shared=shared).cells
 
         return engine.rewrite(frame, ChosenCells(question, choose))
-    if weights is not None or shared:
+    if column_weights is not None or shared:
         raise ArgumentError(
-            "weights= and shared= are for cells that are chosen: give cells=True, "
+            "column_weights= and shared= are for cells that are chosen: give cells=True, "
             "missing='wildcard' with them"
         )
     if cells:
@@ -162,7 +162,7 @@ def _chosen_by(question: Question, marker: Any, weights: Mapping[Any, float] | N
             "table to one row a person, or take missing='value'"
         )
     fields = dict(weights or {})
-    require(fields, "column of weights=", question.qid)
+    require(fields, "column of column_weights=", question.qid)
     return [_weight(fields.get(name, 1.0), name) for name in question.qid]
 
 

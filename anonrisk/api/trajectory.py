@@ -24,10 +24,10 @@ _LONGEST = 50
 @in_one_state
 def trajectory(
     frame: Any,
-    user: Name,
     item: Names,
-    length: int = 4,
     *,
+    unit: Name,
+    length: int = 4,
     time: Name | None = None,
     k: int = 2,
     sample: int | None = None,
@@ -44,11 +44,11 @@ def trajectory(
     Parameters
     ----------
     frame : DataFrame
-        A table of pandas, Spark or pandas-on-Spark with several records a user.
-    user : name
-        The column that links the records of a user: a pseudonym. Missing is an error.
+        A table of pandas, Spark or pandas-on-Spark with several records per user.
     item : name or list of names
         What a record tells: a station; ``["antenna", "hour"]``.
+    unit : name
+        The column that links the records of a user: a pseudonym. Missing is an error.
     length : int
         How many records of a user an attacker knows.
     time : name, optional
@@ -137,7 +137,7 @@ def trajectory(
     ...     "card": [1, 1, 1, 2, 2, 2, 3, 3, 3],
     ...     "station": ["a", "b", "c", "a", "b", "d", "a", "b", "c"],
     ... })
-    >>> df.anon.trajectory("card", "station", length=3, seed=1)
+    >>> df.anon.trajectory("station", unit="card", length=3, seed=1)
     Traces of card over station: 9 records of 3 users, 4 items; records, as a set, k
       = 2
     Zipf: exponent 0.713 by least squares over 4 items, R² = 0.685
@@ -172,17 +172,17 @@ def trajectory(
     engine = engine_for(frame)
     schema = engine.schema(frame)
     columns = schema.columns
-    as_name(user, "user")
+    as_name(unit, "unit")
     items = as_names(item, "item", columns)
-    roles = [("user", [user]), ("item", items)]
+    roles = [("unit", [unit]), ("item", items)]
     if time is not None:
         roles.append(("time", [as_name(time, "time")]))
     for role, names in roles:
         require(names, role, columns)
-    if user in items or user == time:
-        raise RoleConflictError(f"column {user!r} cannot be both user and something else")
+    if unit in items or unit == time:
+        raise RoleConflictError(f"column {unit!r} cannot be both unit and something else")
     question = TraceQuestion(
-        user,
+        unit,
         items,
         tuple(range(1, longest + 1)),
         least,

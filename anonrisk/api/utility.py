@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 @in_one_state
 def utility(
     frame: Any,
-    original: Any,
     qids: Names | None = None,
     sensitive: Name | None = None,
     *,
+    original: Any,
     hierarchies: Mapping[Any, Any] | None = None,
     loss: Loss | LossFunction = "entropy",
 ) -> Utility:
@@ -39,13 +39,13 @@ def utility(
     ----------
     frame : DataFrame
         The changed table: recoded by `apply` or `generalize`, with records or cells suppressed.
-    original : DataFrame
-        The table it was made from, of the same engine. Records need not be in the same order; those
-        that the changed table has fewer of were suppressed.
     qids : name or list of names, optional
         The columns to compare; left out, those declared.
     sensitive : name, optional
         The column to be predicted, for the classification metric and private mutual information.
+    original : DataFrame
+        The table it was made from, of the same engine. Records need not be in the same order; those
+        that the changed table has fewer of were suppressed.
     hierarchies : dict of column to hierarchy, optional
         The hierarchies that columns were recoded by. Other labels ("30-39", "1981-H2", "10**", "*")
         say themselves which values they stand for.
@@ -98,7 +98,7 @@ def utility(
     >>> import anonrisk
     >>> df = pd.DataFrame({"age": [31, 33, 42, 51]})
     >>> coarse = df.anon.generalize("age", bins=[40])
-    >>> found = coarse.anon.utility(df, "age")
+    >>> found = coarse.anon.utility("age", original=df)
     >>> round(found.loss_metric, 3), found.mutual_information, found.loss
     (0.475, 1.0, 0.5)
     """

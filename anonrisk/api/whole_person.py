@@ -18,21 +18,19 @@ if TYPE_CHECKING:
 @in_one_state
 def whole_person(
     frame: Any,
-    unit: Name | None = None,
     qids: Names | None = None,
     *,
+    unit: Name | None = None,
     missing: Missing = "value",
 ) -> ClassSizes:
     r"""Count the persons who are alike as a whole: all their rows together, not one row.
 
     Parameters
     ----------
-    frame
+    frame, qids
         As in `anonrisk.classes`.
     unit : name, optional
         The column that says which person a row belongs to; left out, the one that was declared.
-    qids
-        As in `anonrisk.classes`.
     missing : {"value", "drop", "error"}
         Whether a missing quasi-identifier is a value like any other, is left out with its row (a
         person without any other row is then not counted), or is refused.
@@ -83,7 +81,7 @@ def whole_person(
     ... })
     >>> visits.anon.k("zip", unit="patient")
     2
-    >>> visits.anon.whole_person("patient", "zip")
+    >>> visits.anon.whole_person("zip", unit="patient")
     Whole persons of zip: 3 persons in 3 classes, k = 1
     3 persons (100.0%) are singletons
     6 rows; a person (patient) is like those who have the same rows, all together

@@ -21,19 +21,18 @@ _NAMES: dict[str, Any] = {"nargs": "+", "action": "extend", "metavar": "COLUMN"}
 _LISTED = 10
 # What may stand behind --policy.
 POLICY = "YAML, or JSON (.json), or the name of a ready policy"
-_FIRST = {"qids": "the quasi-identifier", "columns": "those to search (default: all)"}
 
 
 def of_columns(
     parser: argparse.ArgumentParser,
     *,
-    first: str = "qids",
+    qids: str = "the quasi-identifier",
     sensitive: bool = True,
     missing: str | None = "value",
     wildcard: bool = False,
 ) -> None:
-    """Report what the columns are."""
-    group = of_names(parser, first)
+    """Add the options about columns."""
+    group = of_names(parser, qids)
     if sensitive:
         group.add_argument("--sensitive", **_NAMES, help="columns that must not be learned")
     group.add_argument("--unit", metavar="COLUMN", help="whose row it is: count persons, not rows")
@@ -49,13 +48,15 @@ def of_columns(
     )
 
 
-def of_names(parser: argparse.ArgumentParser, first: str = "qids") -> argparse._ArgumentGroup:
-    """Return which columns it is about, and nothing else of them."""
+def of_names(
+    parser: argparse.ArgumentParser, qids: str = "the quasi-identifier"
+) -> argparse._ArgumentGroup:
+    """Add the option that names the columns, and nothing else about them."""
     group = parser.add_argument_group(
         "columns",
-        f"Names are separated by spaces; --{first}=--name for one that begins with a dash.",
+        "Names are separated by spaces; --qids=--name for one that begins with a dash.",
     )
-    group.add_argument(f"--{first}", **_NAMES, help=_FIRST[first])
+    group.add_argument("--qids", **_NAMES, help=qids)
     return group
 
 
@@ -73,7 +74,7 @@ def require_qids(frame: Any, qids: list[str] | None) -> None:
 
 
 def of_sample(parser: argparse.ArgumentParser) -> None:
-    """Report of which population the table is a sample."""
+    """Add the options about the population that the table is a sample of."""
     group = parser.add_argument_group(
         "sample", "Of a table that is a sample: what journalist and marketer reach outside it."
     )
@@ -95,7 +96,7 @@ def sample_of(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def of_hierarchies(group: argparse._ArgumentGroup) -> None:
-    """Report in which files hierarchies are."""
+    """Add the option that names files of hierarchies."""
     group.add_argument(
         "--hierarchies",
         nargs="+",
@@ -108,7 +109,7 @@ def of_hierarchies(group: argparse._ArgumentGroup) -> None:
 
 
 def of_bins(group: argparse._ArgumentGroup) -> None:
-    """Report how numbers are cut."""
+    """Add the option that says how numbers are cut."""
     group.add_argument(
         "--bins",
         choices=get_args(Cuts),
@@ -120,7 +121,7 @@ def of_bins(group: argparse._ArgumentGroup) -> None:
 def of_output(
     parser: argparse.ArgumentParser, *, to_file: bool = True, short: bool = False
 ) -> None:
-    """Report where the result goes; `short` adds -o where nothing else is written."""
+    """Add the options for where the result goes; `short` adds -o where nothing else is written."""
     group = parser.add_argument_group("result")
     group.add_argument("--json", action="store_true", help="print JSON instead of text")
     if to_file:
@@ -134,7 +135,7 @@ def of_output(
 
 
 def of_key(parser: argparse.ArgumentParser, what: str, *, required: bool = False) -> None:
-    """Report where a secret key is: never on the command line, which others can see."""
+    """Add the options for where a secret key is: never on the command line, which others see."""
     from anonrisk.pseudonyms.keys import ENCODINGS
 
     group = parser.add_argument_group("key", f"Where {what} is.")

@@ -19,7 +19,7 @@ SECONDS_TO_WAIT = 60
 
 
 def check_installed(who: str) -> None:
-    """Report what to install where SQLAlchemy is missing."""
+    """Raise an error that names what to install where SQLAlchemy is missing."""
     if find_spec("sqlalchemy") is None:
         raise StoreError(f"{who} needs SQLAlchemy: pip install 'anonrisk[store]'")
 

@@ -110,7 +110,7 @@ def _beside(ax: Axes) -> list[str]:
 
 
 def noted(ax: Axes, text: str) -> None:
-    """Report under the picture what it leaves out, or rests on."""
+    """Write under the picture what it leaves out, or rests on."""
     letters = int(_inches(ax, _beside(ax)) * 72 / (10 * _LETTER))
     ax.set_xlabel(f"{ax.get_xlabel()}\n{folded(render.shown(text), letters, 3)}".strip())
 

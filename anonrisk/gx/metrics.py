@@ -138,7 +138,7 @@ def search_of(table: Any, asked: dict[str, Any]) -> MetricAnswer:
         return replace(about, columns=())
     # A share of nothing is exceeded by every singleton, and not taken by the search.
     asked["alpha"] = asked["alpha"] or sys.float_info.min
-    report = anonrisk.find_qids(table, columns=list(searched), progress=False, **asked)
+    report = anonrisk.find_qids(table, list(searched), progress=False, **asked)
     return replace(about, columns=tuple(map(str, searched)), search=report)
 
 

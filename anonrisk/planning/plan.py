@@ -61,7 +61,7 @@ class Plan(Document):
         What becomes of each quasi-identifier.
     k : int or None
         Size that every class must have; records of smaller ones are suppressed. None: none are.
-    max_suppression : float
+    max_suppressed : float
         The largest share of the records that may be suppressed.
     columns : tuple
         All columns of the table that the plan was made for.
@@ -94,7 +94,7 @@ class Plan(Document):
 
     recodings: dict[Name, Recoding]
     k: int | None = None
-    max_suppression: float = 0.0
+    max_suppressed: float = 0.0
     columns: Qid = ()
     before: PlanOutcome | None = None
     after: PlanOutcome | None = None
@@ -111,7 +111,7 @@ class Plan(Document):
     budgets: tuple[PlannedBudget, ...] = ()
     steps: tuple[PlanStep, ...] = ()
     _document = (
-        *("k", "max_suppression", "columns", "optimal", "partial", "loss", "note", "before"),
+        *("k", "max_suppressed", "columns", "optimal", "partial", "loss", "note", "before"),
         *("after", "budget", "steps", "goals", "rules", "unit", "leave_out", "budgets"),
     )
     _where_some = ("steps", "goals", "rules", "unit", "leave_out", "budgets")
@@ -137,7 +137,7 @@ class Plan(Document):
 
     def may_leave_out(self, n_records: int) -> int:
         """Return how many of so many records may be suppressed."""
-        return math.floor(self.max_suppression * n_records + 1e-9)
+        return math.floor(self.max_suppressed * n_records + 1e-9)
 
     @property
     def qids(self) -> Qid:
@@ -226,7 +226,7 @@ class Plan(Document):
     def digest(self) -> str:
         """The SHA-256 of what the plan does: two plans that do the same have the same.
 
-        Recodings, k and other goals, `max_suppression` and columns are in it; what was measured
+        Recodings, k and other goals, `max_suppressed` and columns are in it; what was measured
         on a table is not.
         """
         return str(self.to_dict()["digest"])
@@ -273,7 +273,7 @@ class Plan(Document):
         """Write the plan as PySpark code: a function `anonymise(df)`.
 
         The code names the values of hierarchies that the plan uses, and by region those that k
-        records share. It counts once, and raises where more than `max_suppression` of the records
+        records share. It counts once, and raises where more than `max_suppressed` of the records
         would be left out. More regions than a query bears are refused, as in `to_sql`.
 
         Parameters
@@ -292,7 +292,7 @@ class Plan(Document):
     ) -> str:
         """Write the plan as one SELECT over a table of the same columns.
 
-        Where more than `max_suppression` of the records would be left out, or a value is refused,
+        Where more than `max_suppressed` of the records would be left out, or a value is refused,
         the query fails, and the error of the database says why.
 
         Parameters
@@ -317,7 +317,7 @@ class Plan(Document):
                 "a plan about persons, sensitive values or several sets of columns is no code that "
                 "people could read: store it with to_json() and use anonrisk.apply"
             )
-        about = (self.recodings, self.k, self.max_suppression, self.columns, self.leave_out)
+        about = (self.recodings, self.k, self.max_suppressed, self.columns, self.leave_out)
         return emit.CodedPlan(*about)
 
     def plot(self, ax: Axes | None = None, *, kind: PlanPicture | None = None) -> Axes:
@@ -364,8 +364,8 @@ def _read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> 
         read["regions"] = Regions.read(stored["regions"], recodings)
     if read["k"] is not None and whole_number(read["k"], "k", at_least=1) and not recodings:
         raise PlanError("this is not a stored plan: it recodes nothing")
-    if not 0 <= read["max_suppression"] <= 1:
-        raise PlanError("this is not a stored plan: max_suppression is no share")
+    if not 0 <= read["max_suppressed"] <= 1:
+        raise PlanError("this is not a stored plan: max_suppressed is no share")
     return read
 
 
@@ -752,9 +752,9 @@ def _terms(first: Plan, second: Plan) -> list[PlanChange]:
         how = "stricter" if (second.k or 0) > (first.k or 0) else "looser"
         lines = ["none" if plan.k is None else f"at least {plan.k:,}" for plan in (first, second)]
         results.append(PlanChange("k", how, *lines))
-    if first.max_suppression != second.max_suppression:
-        how = "stricter" if second.max_suppression < first.max_suppression else "looser"
-        lines = [f"up to {percent(plan.max_suppression)}" for plan in (first, second)]
+    if first.max_suppressed != second.max_suppressed:
+        how = "stricter" if second.max_suppressed < first.max_suppressed else "looser"
+        lines = [f"up to {percent(plan.max_suppressed)}" for plan in (first, second)]
         results.append(PlanChange("may be left out", how, *lines))
     told_of = _told(first), _told(second)
     for what, was in told_of[0].items():

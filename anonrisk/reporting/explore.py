@@ -44,7 +44,7 @@ def explore(
     hierarchies: Mapping[Any, Any] | None = None,
     bins: Cuts = "auto",
     loss: ColumnLoss = "entropy",
-    max_suppression: float = 0.02,
+    max_suppressed: float = 0.02,
     floor: int = 5,
     name: str | None = None,
     title: str | None = None,
@@ -65,7 +65,7 @@ def explore(
     loss : {"entropy", "range"}
         By what the detail that a level keeps is told, as in `anonrisk.plan`: those that add up over
         columns, because the page adds them up.
-    max_suppression : float
+    max_suppressed : float
         The largest share of the people that may be left out, to begin with.
     floor : int
         Counts of people are rounded up to multiples of this, at least 4: 0 means nobody.
@@ -126,7 +126,7 @@ def explore(
     floor = whole_number(floor, "floor", at_least=LEAST_FLOOR)
     one_of(bins, "bins", CUTS)
     one_of(loss, "loss", get_args(ColumnLoss))
-    require_share(max_suppression, "max_suppression")
+    require_share(max_suppressed, "max_suppressed")
     engine, question, distances = _asked(frame, qids, sensitive)
     if question.unit is not None:
         raise ArgumentError(
@@ -164,7 +164,7 @@ def explore(
             columns=tuple(engine.schema(frame).columns),
             k=k,
             floor=floor,
-            max_suppression=float(max_suppression),
+            max_suppressed=float(max_suppressed),
             engine=engine.name,
             name=name,
             title=title,

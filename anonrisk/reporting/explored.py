@@ -73,7 +73,7 @@ def summarise(
     columns: Qid,
     k: int,
     floor: int,
-    max_suppression: float,
+    max_suppressed: float,
     engine: str,
     name: str | None,
     title: str | None,
@@ -104,8 +104,8 @@ def summarise(
         "k": k,
         "floor": floor,
         "people": n,
-        "max_suppression": max_suppression,
-        "suppressions": sorted({*_SUPPRESSIONS, max_suppression}),
+        "max_suppressed": max_suppressed,
+        "suppressions": sorted({*_SUPPRESSIONS, max_suppressed}),
         "columns": lines,
         "loss": loss,
         "left_out": [
@@ -280,7 +280,7 @@ def _plan_parts(columns: Qid, loss: str) -> list[str]:
     for key, value in stored.items():
         parts[-1] += f"{opened}\n  {json.dumps(key)}: "
         opened = ","
-        if key in ("k", "max_suppression"):
+        if key in ("k", "max_suppressed"):
             parts.append("")
         elif key == "recodings":
             parts[-1] += "[\n    "

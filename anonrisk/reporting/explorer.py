@@ -71,7 +71,7 @@ class Explorer(Summarised):
         self,
         levels: Sequence[int],
         *,
-        max_suppression: float | None = None,
+        max_suppressed: float | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
     ) -> Plan:
         """Return the plan that the page gives for a combination.
@@ -80,12 +80,12 @@ class Explorer(Summarised):
         ----------
         levels : list of int
             The level of each column, 0 the finest.
-        max_suppression : float, optional
+        max_suppressed : float, optional
             The largest share of the records that may be left out for k; left out, none is.
         hierarchies : dict of column to hierarchy, optional
             Those that `explore` was given: what leaves it does not hold their values.
         """
-        return Plan.from_json(plan_json(self.summary, levels, max_suppression), hierarchies)
+        return Plan.from_json(plan_json(self.summary, levels, max_suppressed), hierarchies)
 
     def __repr__(self) -> str:
         """Print what there is to choose among, in lines that fit a terminal."""
@@ -128,7 +128,7 @@ class Explorer(Summarised):
 
 
 def plan_json(
-    summary: Mapping[str, Any], levels: Sequence[int], max_suppression: float | None = None
+    summary: Mapping[str, Any], levels: Sequence[int], max_suppressed: float | None = None
 ) -> str:
     """Put a plan together as the page does: its parts, and the piece of each level."""
     columns = summary["columns"]
@@ -143,8 +143,8 @@ def plan_json(
     ]
     parts: list[str] = summary["plan"]
     head, after_k, after_share, tail = parts
-    k = "null" if max_suppression is None else str(summary["k"])
-    share = json.dumps(0.0 if max_suppression is None else float(max_suppression))
+    k = "null" if max_suppressed is None else str(summary["k"])
+    share = json.dumps(0.0 if max_suppressed is None else float(max_suppressed))
     return head + k + after_k + share + after_share + ",\n    ".join(pieces) + tail
 
 

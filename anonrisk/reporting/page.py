@@ -116,7 +116,7 @@ class Report(Summarised):
     >>> import pandas as pd
     >>> import anonrisk
     >>> df = pd.DataFrame({"zip": ["1011", "1011", "1012"]})
-    >>> made = df.anon.report(anonrisk.Policy(quasi="zip", k=2, unlisted="ignore"))
+    >>> made = df.anon.report(policy=anonrisk.Policy(quasi="zip", k=2, unlisted="ignore"))
     >>> made.verdict.status, made.to_dict()["verdict"]["word"]
     ('fail', 'Fail')
     """

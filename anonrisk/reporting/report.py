@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 @in_one_state
 def report(
     frame: Any,
-    policy_or_qids: Policy | Names | None = None,
+    qids: Names | None = None,
     sensitive: Names | None = None,
     *,
+    policy: Policy | None = None,
     unit: Name | None = None,
     missing: Missing = "value",
     name: str | None = None,
@@ -46,13 +47,14 @@ def report(
     ----------
     frame : DataFrame
         A table of any library that the functions take.
-    policy_or_qids : Policy, or names, optional
-        What the table must satisfy; or its quasi-identifier, for a report that decides nothing.
-        Left out, the declared quasi-identifier.
+    qids : name or list of names, optional
+        The quasi-identifier, for a report that decides nothing. Left out, the declared one.
     unit
         As in `anonrisk.classes`; a policy says it itself.
     sensitive, missing
         As in `anonrisk.ldiv`; a policy says them itself.
+    policy : Policy, optional
+        What the table must satisfy.
     name : str, optional
         What the table is called.
     files : list of str, optional
@@ -98,7 +100,7 @@ def report(
     >>> policy = anonrisk.Policy(
     ...     quasi=["pc4", "date_of_birth"], unit="patient", k=5, unlisted="ignore"
     ... )
-    >>> made = datasets.hospital().anon.report(policy)
+    >>> made = datasets.hospital().anon.report(policy=policy)
     >>> made.to_dict()["verdict"]["word"]
     'Fail'
     """
@@ -108,13 +110,17 @@ def report(
     from anonrisk.reporting.page import Report
     from anonrisk.reporting.summary import summarise
 
-    judged = isinstance(policy_or_qids, Policy)
-    if isinstance(policy_or_qids, Policy):
-        if sensitive is not None or unit is not None or missing != "value":
-            raise ArgumentError("a policy says its columns itself: leave the others out")
-        policy = policy_or_qids
-    else:
-        policy = _of_columns(frame, policy_or_qids, sensitive, unit, missing)
+    if isinstance(qids, Policy):
+        raise ArgumentError("a policy goes by its name: report(policy=…)")
+    judged = policy is not None
+    if policy is None:
+        policy = _of_columns(frame, qids, sensitive, unit, missing)
+    elif not isinstance(policy, Policy):
+        raise ArgumentError(
+            f"policy is a Policy, not a {type(policy).__name__}: Policy.load reads a file"
+        )
+    elif (qids, sensitive, unit, missing) != (None, None, None, "value"):
+        raise ArgumentError("a policy says its columns itself: leave the others out")
     with shown(progress=progress):
         result = measured(
             policy,
@@ -130,7 +136,7 @@ def report(
         )
     if not judged and result.sizes is None:
         # What went wrong is an error to somebody who asked for numbers and no verdict.
-        classes(frame, policy_or_qids, unit=unit, missing=missing)  # type: ignore[arg-type]
+        classes(frame, qids, unit=unit, missing=missing)
         # That the policy above asks for nothing is no news.
         failures = (failure for failure in result.verdict.failures if failure.budget != LIMITS)
         raise EngineError(" ".join(failure.sentence for failure in failures))

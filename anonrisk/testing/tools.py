@@ -68,7 +68,7 @@ class OwnTool:
             word = {"compare": "previous", "utility": "original"}.get(case.measure, "population")
             options[word] = self._table(case.population)
         if case.qids:
-            options["qid_sets" if case.measure == "summary" else "qids"] = list(case.qids)
+            options["qids"] = list(case.qids)
         if case.sensitive is not None:
             options["sensitive"] = case.sensitive
         ask = _OWN.get(case.measure) or getattr(anonrisk, case.measure)

@@ -35,16 +35,18 @@ def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
     smallest = anonrisk.k(df, ("zip", 3)) + anonrisk.k(df, {"zip", "age"}) + anonrisk.k(df)
     smallest = anonrisk.k(df, df.columns) + anonrisk.k(df, list(df.columns)) + anonrisk.k(df, 0)
     smallest += anonrisk.k(df, df.columns[:2]) + anonrisk.k(df, [dt.date(2020, 1, 1), ("a", "b")])
-    share: float = anonrisk.uniqueness(df, ["zip"]) + anonrisk.entropy(df, "zip", order=0.5)
+    share: float = anonrisk.uniqueness(df, ["zip"]) + anonrisk.entropy(df, "zip", alpha=0.5)
     share += anonrisk.degree(df, "zip") + anonrisk.anvc(df, "zip") + anonrisk.rr(df, "zip")
     counted = anonrisk.classes(df, "zip")
     print(counted.plot(k=5).get_title(), counted.predict_singletons(9).plot_by_group_size())
-    share = counted.uniqueness + anonrisk.whole_person(df, "patient", ["zip", "age"]).uniqueness
+    share = (
+        counted.uniqueness + anonrisk.whole_person(df, ["zip", "age"], unit="patient").uniqueness
+    )
     print(
         counted.risk().prosecutor.highest, counted.predict_singletons(20, draw="replacement").mean
     )
     again: int = anonrisk.k(df, counted.qid, unit=counted.unit)
-    table: pd.DataFrame = anonrisk.summary(df, [["zip"], ["zip", "age"]], by="ward", at=[1, 5])
+    table: pd.DataFrame = anonrisk.summary(df, [["zip"], ["zip", "age"]], by="ward", sizes=[1, 5])
     table = anonrisk.summary(df, "zip")
     table = anonrisk.box_plot(df, "zip", by="ward", whisker=None).to_frame()
     table = anonrisk.kl_after(df, "age", [{"age": 5}, {"age": Bins((30,))}]).to_frame()
@@ -57,10 +59,10 @@ def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
     wanted = ["k", "ldiv"]
     assessed = anonrisk.assess(df, "zip", "illness", wanted)
     assessed = anonrisk.assess(df, Policy(quasi=["zip"], k=5))
-    report = anonrisk.report(df, Policy(quasi=["zip"], k=5), name="people.csv")
+    report = anonrisk.report(df, policy=Policy(quasi=["zip"], k=5), name="people.csv")
     print(report.to_dict(), anonrisk.anon(df).report(["zip"], "illness").to_markdown())
     explorer = anonrisk.explore(df, ["zip"], 5, sensitive="illness", floor=10)
-    print(explorer.to_dict(), anonrisk.apply(df, explorer.plan([0], max_suppression=0.02)))
+    print(explorer.to_dict(), anonrisk.apply(df, explorer.plan([0], max_suppressed=0.02)))
     share += anonrisk.risk(df, "zip", population).journalist.average
     sampled = anonrisk.risk(df, "zip", sampling_fraction=0.1, unsuppressed=True)
     share += sampled.journalist.average_interval.high + sampled.marketer.average
@@ -80,11 +82,11 @@ def predictions(df: pd.DataFrame) -> None:
         anonrisk.explain_risk(df, "zip"),
         anonrisk.probabilistic_k(df, "zip", 1000),
         anonrisk.is_quasi_identifier(df, "zip", population_size=1000, domain_sizes={"zip": 90}),
-        anonrisk.plan(df, ["zip", "age"], k=5, weights=weights).qids,
+        anonrisk.plan(df, ["zip", "age"], k=5, column_weights=weights).qids,
         anonrisk.plan(df, "zip", method="multidimensional", sensitive="ill", ldiv=2).regions,
-        anonrisk.trajectory(df, "card", ["station", "hour"], time="at", points="consecutive"),
-        anonrisk.linkability(df, "card", "zip", "day", period=dt.timedelta(days=30)),
-        anonrisk.compare(df, df, ["zip"], "card", "ill").exposed(5) + 1,
+        anonrisk.trajectory(df, ["station", "hour"], unit="card", time="at", points="consecutive"),
+        anonrisk.linkability(df, "zip", unit="card", time="day", period=dt.timedelta(days=30)),
+        anonrisk.compare(df, ["zip"], previous=df, unit="card", sensitive="ill").exposed(5) + 1,
     )
     held = anonrisk.state(df, ["zip"], unit="card", sensitive="ill", key=Key.from_env("KEY"))
     both = held.merge(anonrisk.State.load("monday.state", key=bytes(32)))
@@ -99,7 +101,7 @@ def changes(df: pd.DataFrame) -> pd.DataFrame:
     df = anonrisk.generalize(df, "age", bins=[30, 40])
     df = anonrisk.generalize(df, ["born"], part="quarter")
     df = anonrisk.suppress(df, ["zip", "age"], k=5, cells=True, suppressed=None)
-    df = anonrisk.suppress(df, "zip", cells=True, missing="wildcard", weights={"zip": 2})
+    df = anonrisk.suppress(df, "zip", cells=True, missing="wildcard", column_weights={"zip": 2})
     df = anonrisk.microaggregate(df, "income")
     df = anonrisk.perturb(df, "income", 2, seed=1, law="laplace")
     df = anonrisk.permute(df, "income", seed=1, by=["zip"])
@@ -109,7 +111,7 @@ def changes(df: pd.DataFrame) -> pd.DataFrame:
     df = anonrisk.declare(df, quasi=["zip", "age"], sensitive="illness", unit="patient")
     roles = anonrisk.roles(df)
     print(anonrisk.k(df, roles.quasi, unit=roles.unit), anonrisk.was_perturbed(df))
-    print(anonrisk.utility(df, df, "age").loss_metric, anonrisk.sizes(df, "zip", name="n"))
+    print(anonrisk.utility(df, "age", original=df).loss_metric, anonrisk.sizes(df, "zip", name="n"))
     return anonrisk.at_risk(df, "zip", 5, sensitive="illness", l=2, kind="entropy")
 
 

@@ -27,10 +27,10 @@ def functions(df: pd.DataFrame) -> None:
     anonrisk.perturb(df, "income", 2, seed=1, law="gauss")  # wrong: 'gauss'
     anonrisk.perturb(df, "income", 2)  # wrong: "seed"
     anonrisk.generalize(df, "born", part="weak")  # wrong: 'weak'
-    anonrisk.trajectory(df, "card", "station", points="some")  # wrong: 'some'
+    anonrisk.trajectory(df, "station", unit="card", points="some")  # wrong: 'some'
     anonrisk.pseudonymize(df, "patient", key="secret")  # wrong: "key"
     anonrisk.suppress(df, "zip", k="5")  # wrong: "k"
-    anonrisk.compare(df, df, "zip", missing="wildcard")  # wrong: 'wildcard'
+    anonrisk.compare(df, "zip", previous=df, missing="wildcard")  # wrong: 'wildcard'
     anonrisk.state(df, "zip", key="secret")  # wrong: "key"
     anonrisk.state(df, "zip", key=bytes(32)).tcloseness("ill", "ordered")  # wrong: 'ordered'
     anonrisk.kk(df, "zip")  # wrong: "kk"

@@ -42,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     group.add_argument("--title", help="its heading")
     group.add_argument("--k", type=int, default=5, help="size of every class (default: 5)")
     group.add_argument(
-        "--max-suppression",
+        "--max-suppressed",
         type=float,
         default=0.02,
         metavar="SHARE",
@@ -96,7 +96,7 @@ def _explorer(args: argparse.Namespace, source: Source) -> Explorer:
         hierarchies=dict(args.hierarchies) or None,
         bins=args.bins,
         loss=args.loss,
-        max_suppression=args.max_suppression,
+        max_suppressed=args.max_suppressed,
         floor=args.floor,
         name=check.table_of(args),
         title=args.title,

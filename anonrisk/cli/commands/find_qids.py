@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Seconds that somebody waits who has not said how long.
 _SECONDS = 60
 _MORE = (
-    "\nfor more say --time-budget 600, with or without fewer --columns;\n  "
+    "\nfor more say --time-budget 600, with or without fewer --qids;\n  "
     "--max-size 2 is searched to the end, however long it takes"
 )
 
@@ -28,7 +28,7 @@ _MORE = (
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     """Add the options."""
     source.arguments(parser)
-    options.of_columns(parser, first="columns", sensitive=False)
+    options.of_columns(parser, qids="those to search (default: all)", sensitive=False)
     group = parser.add_argument_group("search")
     group.add_argument(
         "--alpha",
@@ -68,13 +68,13 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
         raise ArgumentError("--explain searches nothing: there is nothing to fail on")
     about: dict[str, Any] = {
         "alpha": args.alpha,
-        "columns": args.columns,
+        "qids": args.qids,
         "population_size": args.population_size,
         "unit": args.unit,
         "missing": args.missing,
         **_how_far(args),
     }
-    frame = source.read(args, wanted(args.columns, unit=args.unit))
+    frame = source.read(args, wanted(args.qids, unit=args.unit))
     if args.explain:
         search = anonrisk.find_qids(frame, explain=True, **about)
         return Outcome.of(search, **search.to_dict())

@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     group.add_argument("--k", type=int, help="size of every class (default: 5)")
     group.add_argument("--unit", metavar="COLUMN", help="whose row it is: count persons, not rows")
     group.add_argument(
-        "--max-suppression",
+        "--max-suppressed",
         type=float,
         default=0.02,
         metavar="SHARE",
@@ -52,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     )
     options.of_hierarchies(group)
     group.add_argument(
-        "--weights",
+        "--column-weights",
         nargs="+",
         action="extend",
         type=options.number("weight"),
@@ -110,14 +110,14 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
             args.k,
             policy=policy,
             unit=args.unit,
-            weights=dict(args.weights) or None,
+            column_weights=dict(args.column_weights) or None,
             hierarchies=dict(args.hierarchies) or None,
             population_size=args.population_size,
             bins=args.bins,
             loss=args.loss,
             target=args.target,
             sensitive=args.sensitive,
-            max_suppression=args.max_suppression,
+            max_suppressed=args.max_suppressed,
             max_loss=args.max_loss,
             method=args.method,
             previous=previous,

@@ -75,7 +75,7 @@ def _report(args: argparse.Namespace, source: Source) -> Report:
         policy = check.policy_of(args)
         frame = source.read(args, wanted_by(policy))
         about |= {"files": source.files(args), "storage": of_storage(source.stored)}
-        return anonrisk.report(frame, policy, **about)
+        return anonrisk.report(frame, policy=policy, **about)
     about_rows = {"unit": args.unit, "missing": args.missing}
     frame = source.read(args, wanted(args.qids, args.sensitive, **about_rows))
     options.require_qids(frame, args.qids)

@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] = ()) -> int:  # noqa: ARG001 - there are none
     born = registry["date_of_birth"].dt
     registry = registry.assign(year_of_birth=born.year, month_of_birth=born.month)
     made = time.perf_counter()
-    summary = registry.anon.summary([list(row.qid) for row in figures.PUBLISHED], at=figures.AT)
+    summary = registry.anon.summary([list(row.qid) for row in figures.PUBLISHED], sizes=figures.AT)
     measured_in = time.perf_counter() - made
 
     published = figures.published()

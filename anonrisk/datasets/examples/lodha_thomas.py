@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     adult = read(path)
     print(figure_3(adult).to_string(index=False, float_format=lambda x: f"{x:.3g}"), "\n")
-    print(anonrisk.find_qids(adult, ALPHA, list(DOMAIN_SIZES), population_size=US_POPULATION))
+    print(anonrisk.find_qids(adult, list(DOMAIN_SIZES), alpha=ALPHA, population_size=US_POPULATION))
     return 0
 
 

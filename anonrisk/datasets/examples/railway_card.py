@@ -71,7 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     what, weights = popularity(asked.stations)
     taps = journeys(weights)
     print(f"A synthetic month: {what}\n")
-    trajectory = taps.anon.trajectory("card", "station", length=4, max_length=6, time="at", seed=1)
+    trajectory = taps.anon.trajectory(
+        "station", unit="card", length=4, max_length=6, time="at", seed=1
+    )
     print(trajectory, "\n")
 
     limit = 0.05
@@ -81,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     # A key for a trial; a real one comes from the environment or a file.
     weekly = taps.anon.pseudonymize("card", key=Key.generate(), period="7D", time="at")
-    shorter = weekly.anon.trajectory("card", "station", length=4, time="at", seed=1)
+    shorter = weekly.anon.trajectory("station", unit="card", length=4, time="at", seed=1)
     print(f"Linked for a month, 4 taps single out {trajectory.singled_out:.1%} of the cards;")
     pseudonyms, able = shorter.n_users, shorter.at(4).n_users
     print(
@@ -89,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
 
     print("But can the weeks be linked again, by the stations themselves?")
-    print(taps.anon.linkability("card", "station", "at", period="7D"))
+    print(taps.anon.linkability("station", unit="card", time="at", period="7D"))
     print("At least so many: who compares sets that are alike but not equal finds more.")
 
     if asked.picture:

@@ -66,7 +66,7 @@ class _Column:
     stored: list[tuple[str, Any]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Report by which types it is stored."""
+        """Declare the types it is stored by."""
         types = {"text": [pa.string()], "date": [pa.date32()], "number": [pa.int64(), pa.float64()]}
         named = enumerate(types[self.kind])
         self.stored = [(f"c{self.place}_{i}", item) for i, item in named]

@@ -154,7 +154,7 @@ class ScanEngine(SqlEngine):
     """Counts and scores tables in files."""
 
     def __init__(self, table: ScanTable) -> None:
-        """Report by its name what is counted, and how much of it."""
+        """Report what is counted, by its name, and how much of it."""
         self.name = f"scan (DuckDB), {bytes_of(table.n_bytes)}"
 
     def schema(self, table: SqlTable) -> ScanSchema:

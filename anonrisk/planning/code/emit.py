@@ -39,7 +39,7 @@ class CodedPlan(NamedTuple):
 
     recodings: dict[Name, Recoding]
     k: int | None
-    max_suppression: float
+    max_suppressed: float
     columns: Qid
     leave_out: Qid
 
@@ -178,11 +178,11 @@ def _marked(plan: CodedPlan, on_unseen: str) -> list[str]:
 
 def _share(plan: CodedPlan) -> str:
     """Write a share such that every dialect reads a number in floating point, or exactly."""
-    return str(np.format_float_scientific(plan.max_suppression, trim="0"))
+    return str(np.format_float_scientific(plan.max_suppressed, trim="0"))
 
 
 def _too_many(plan: CodedPlan) -> str:
-    return f"anonrisk: more than {percent(plan.max_suppression)} of the records would be left out"
+    return f"anonrisk: more than {percent(plan.max_suppressed)} of the records would be left out"
 
 
 def _quotable(names: Iterable[Name]) -> str:

@@ -251,7 +251,7 @@ def full_domain(
     # What a plan tells of a value stays a value of many, also where classes may be smaller.
     qid, k = request.qid, max(request.k, 2)
     held = tally if request.unit is None else PersonTally(**vars(tally), unit=request.unit)
-    about = value_budget(held, qid, k=request.k, n=n, beta=beta, weights=weights, given=budget)
+    about = value_budget(held, qid, k=request.k, n=n, beta=beta, weights=weights, values=budget)
     shares = dict(zip(qid, about.per_column, strict=True))
     offered = offers(held, shares, by_column, k=k, bins=bins)
     allowed = made.may_leave_out(tally.n_records)
@@ -333,15 +333,15 @@ def value_budget(
     n: int,
     beta: float = 0.05,
     weights: list[float] | None = None,
-    given: float | None = None,
+    values: float | None = None,
 ) -> ValueBudget:
     """Share the number of values that a table can bear among its columns."""
     exact, chernoff = exact_values(n, k, beta), chernoff_values(n, k, beta)
-    values = exact if given is None else positive(given, "budget")
+    most = exact if values is None else positive(values, "budget")
     caps = [int((tally.margin(name) > 0).sum()) for name in qid]
     # A column without weight is worth one value.
     worth = [max(w, 1e-9) for w in weights or [1.0] * len(qid)]
-    split = shares(max(values, 1.0), worth, caps)
+    split = shares(max(most, 1.0), worth, caps)
     return ValueBudget(n, k, beta, exact, chernoff, tuple(split))
 
 
@@ -361,7 +361,7 @@ def _met(
             if not any(isinstance(choice.recoding, Star) for choice in choices)
         ]
         stops = (
-            f"max_suppression={percent(made.max_suppression)} stops it, the least that would do is "
+            f"max_suppressed={percent(made.max_suppressed)} stops it, the least that would do is "
         )
         # With stars everywhere, and everybody left out, it is the whole table that breaks a goal.
         if best_node.least_below > made.may_leave_out(n) and (

@@ -178,7 +178,7 @@ def offer(
     *,
     k: int,
     share: int,
-    given: Any,
+    recodings: Any,
     column: Name,
     bins: str = "auto",
     nested: bool = False,
@@ -191,15 +191,15 @@ def offer(
         The column's values and how often each occurs, missing last.
     share : int
         How many values the budget gives the column.
-    given
+    recodings
         A hierarchy, a list of recodings, or None.
     bins : str
         How numbers are cut, one of `CUTS`.
     nested : bool
         Whether each must put together what the one before it does, and more.
     """
-    if given is not None:
-        return _given(domain, given, column)
+    if recodings is not None:
+        return _given(domain, recodings, column)
     offered: list[Recoding] = [] if domain.collapsed else [Keep()]
     counts = margin[:-1]
     if domain.kind in NUMBERS and len(domain) > 1:
@@ -221,7 +221,7 @@ def offers(
             tally.margin(name),
             k=k,
             share=share,
-            given=mapping.get(name),
+            recodings=mapping.get(name),
             column=name,
             bins=bins,
         )

@@ -123,7 +123,7 @@ def axis_of(tally: Tally, name: Name, k: int, value: Any, loss: CellLoss) -> Axi
         fine = fine_dates if domain.kind in DATES else fine_edges
         edges = fine(domain, margin[:-1], k) if len(domain) > 1 else []
         return ruler(domain, edges, margin, loss)
-    offered = offer(domain, margin, k=k, share=0, given=value, column=name, nested=True)
+    offered = offer(domain, margin, k=k, share=0, recodings=value, column=name, nested=True)
     return ladder(tally, name, offered, loss)
 
 

@@ -323,7 +323,7 @@ def large_plan(
     loss: CellLoss,
     *,
     free: Qid,
-    given: Mapping[Name, Any],
+    by_column: Mapping[Name, Any],
     weights: Sequence[float] | None,
     median: bool,
 ) -> Plan:
@@ -332,7 +332,7 @@ def large_plan(
     margins = margins_of(engine, frame, (*qid, *beside(rule.goals, None)), free)
     regions, after = divide_in_stages(
         engine, frame, margins, qid, rule.k,
-        loss=loss, given=given, weights=weights, goals=rule.goals, median=median,
+        loss=loss, by_column=by_column, weights=weights, goals=rule.goals, median=median,
     )  # fmt: skip
     (counted,) = engine.count(frame, Question((qid,)))
     before = PlanOutcome(
@@ -374,14 +374,14 @@ def divide_in_stages(
     k: int,
     *,
     loss: CellLoss,
-    given: Mapping[Name, Any],
+    by_column: Mapping[Name, Any],
     weights: Sequence[float] | None,
     goals: Sequence[SensitiveGoal] = (),
     median: bool = False,
 ) -> tuple[Regions, PlanOutcome]:
     """Do as `multidimensional.divide` where more combinations are than can be counted at once."""
     asked = beside(goals, None)
-    fine = [axis_of(margins, name, k, given.get(name), loss) for name in qid]
+    fine = [axis_of(margins, name, k, by_column.get(name), loss) for name in qid]
     axes = [StagedAxis.of(axis, margins.margin(name)) for axis, name in zip(fine, qid, strict=True)]
     limits = [(goal.column, _by_value(goal, margins)) for goal in goals]
     worth = weights or [1.0] * len(qid)

@@ -147,7 +147,7 @@ def divide(
     k: int,
     loss: Loss,
     *,
-    given: Mapping[Name, Any],
+    by_column: Mapping[Name, Any],
     weights: Sequence[float] | None,
     goals: Sequence[SensitiveGoal] = (),
     unit: Name | None = None,
@@ -161,7 +161,7 @@ def divide(
     """
     held = tally if unit is None else PersonTally(**vars(tally), unit=unit)
     of_cells = ENTROPY if isinstance(loss, ClassLoss) else loss
-    axes = [axis_of(held, name, k, given.get(name), of_cells) for name in qid]
+    axes = [axis_of(held, name, k, by_column.get(name), of_cells) for name in qid]
     begins = None
     if start is not None:
         axes, begins = fitted(axes, start, held, k)
@@ -360,7 +360,7 @@ def multidimensional(
     loss: Loss,
     *,
     asked: PlanRequest,
-    given: Mapping[Name, Any],
+    by_column: Mapping[Name, Any],
     weights: Sequence[float] | None,
     median: bool,
     start: Plan | None = None,
@@ -380,7 +380,7 @@ def multidimensional(
         tally,
         qid,
         rule.k,
-        given=given,
+        by_column=by_column,
         weights=weights,
         goals=rule.goals,
         unit=request.unit,

@@ -55,7 +55,7 @@ class _Share:
 
     def check(self, n_left: int) -> None:
         """Reject to leave out more than that."""
-        n, most = self.n_rows + self.n_gone, self.plan.max_suppression
+        n, most = self.n_rows + self.n_gone, self.plan.max_suppressed
         if n - n_left > self.plan.may_leave_out(n):
             rules = self.plan.class_rules
             goals = dict.fromkeys(str(goal) for rule in rules for goal in rule.goals)

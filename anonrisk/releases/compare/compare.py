@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 @in_one_state
 def compare(
     frame: Any,
-    previous: Any,
     qids: Names | None = None,
+    *,
+    previous: Any,
     unit: Name | None = None,
     sensitive: Names | None = None,
-    *,
     missing: Missing = "value",
 ) -> Comparison:
     r"""Compare a table with an earlier release: whom both together expose, and what they tell.
@@ -33,12 +33,12 @@ def compare(
     ----------
     frame : DataFrame
         The table to be released, of any kind that the other functions take.
-    previous : DataFrame or State
-        What was released before: a table of the same or of another kind, with columns of the same
-        names, or a state of it, whose key is then used for this table too.
     qids, unit
         As in `anonrisk.classes`. Without a unit only net changes are known: if somebody left a
         class and somebody else came to it, nobody sees that.
+    previous : DataFrame or State
+        What was released before: a table of the same or of another kind, with columns of the same
+        names, or a state of it, whose key is then used for this table too.
     sensitive : name or list of names, optional
         Columns of which it is told whose value is learned. Left out, those that were declared, if
         any.
@@ -104,7 +104,7 @@ def compare(
     >>> before = now[now["patient"] != 4]
     >>> before.anon.k("zip"), now.anon.k("zip"), now.anon.ldiv("zip", "illness")
     (5, 5, 2)
-    >>> found = now.anon.compare(before, "zip", "patient", "illness")
+    >>> found = now.anon.compare("zip", previous=before, unit="patient", sensitive="illness")
     >>> found
     Comparison of zip: 10 persons before, 11 now, 10 in both
              persons   smallest group   in groups below 5

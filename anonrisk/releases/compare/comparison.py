@@ -229,7 +229,7 @@ class Comparison(Document, render.PrintedTable):
         >>> import pandas as pd
         >>> import anonrisk
         >>> now = pd.DataFrame({"zip": list("aaabb"), "who": range(5)})
-        >>> now.anon.compare(now.head(4), "zip", "who").exposed_by(3)
+        >>> now.anon.compare("zip", previous=now.head(4), unit="who").exposed_by(3)
         {'added': 1, 'removed': 0, 'stayed': 1, 'moved': 0}
         """
         counter = Counter(dict.fromkeys(CHANGES, 0))

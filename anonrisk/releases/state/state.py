@@ -123,9 +123,9 @@ class State(Kept[KeyedCounts]):
         """Share of the records that are singletons; see `anonrisk.uniqueness`."""
         return self.classes().uniqueness
 
-    def summary(self, at: Sequence[int] = (1, 5, 10, 50, 100)) -> pd.DataFrame:
+    def summary(self, sizes: Sequence[int] = (1, 5, 10, 50, 100)) -> pd.DataFrame:
         """Summarise the class sizes in a row; see `anonrisk.summary`."""
-        return summarised(self.classes(), at)
+        return summarised(self.classes(), sizes)
 
     # ---- sensitive values -----------------------------------------------------------------
 
