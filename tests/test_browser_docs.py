@@ -8,7 +8,7 @@ import pytest
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PAGES = ["index", "howto/checkpoint"]
-PAGES += [pytest.param(name, marks=pytest.mark.nightly) for name in ("risk", "glossary")]
+PAGES += [pytest.param(name, marks=pytest.mark.nightly) for name in ("measures/risk", "glossary")]
 # The theme names its search field "Search", and shows the keys for it as well.
 OF_THE_THEME = {"label-content-name-mismatch"}
 # Until every formula is drawn, and can be reached where it must be scrolled.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from pathlib import Path
 
@@ -37,6 +38,8 @@ def test_people_who_search_for_it_find_it(word):
 
 def test_it_is_a_front_page():
     assert len(README.splitlines()) <= 140
+    prose = re.sub("```.*?```", "", README, flags=re.DOTALL)
+    assert len(prose.split()) <= 900
 
 
 def test_every_function_is_listed():

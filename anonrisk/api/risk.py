@@ -86,7 +86,7 @@ def risk(
     `unsuppressed` also the whole table, by a linear programme over all populations that agree with
     it, and the smaller bound is taken. With neither, with `weight`, and for households all that
     holds is F ≥ f: nobody reaches more than the prosecutor. Beside weights stands what Benedetti
-    and Franconi's model says (P10), which is no bound. See ``docs/risk.md``.
+    and Franconi's model says (P10), which is no bound.
 
     When it misleads: a guess needs no name: where a whole class shares a sensitive value, nobody
     need be found. Of journalist and marketer: without a population, weights or its size nobody

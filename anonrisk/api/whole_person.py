@@ -92,7 +92,7 @@ def whole_person(
     if question.unit is None:
         raise RolesNotGivenError(
             "no unit: name the column that says whose row it is, as in "
-            "df.anon.whole_person('patient', ['zip', 'age']), or once for the table, as in "
+            "df.anon.whole_person(['zip', 'age'], unit='patient'), or once for the table, as in "
             "df = df.anon.declare(quasi=['zip', 'age'], unit='patient')"
         )
     return ClassSizes.of(engine.count(frame, WholePersons(question)))
