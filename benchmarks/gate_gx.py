@@ -25,7 +25,7 @@ def rows(n_records: int) -> list[Row]:
     frame = attributes.admissions(n_records, len(attributes.VALUES))
     k = gx.ExpectKAnonymityToBeAtLeast(qids=attributes.QID, k=5)
     ldiv = gx.ExpectLDiversityToBeAtLeast(
-        qids=attributes.QID, sensitive="sensitive", l=2, kind="distinct"
+        qids=attributes.QID, sensitive="sensitive", l=2, variant="distinct"
     )
     suite = gxp.ExpectationSuite(name="gate", expectations=[k, ldiv])
     context = gxp.get_context(mode="ephemeral")

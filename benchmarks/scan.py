@@ -34,7 +34,7 @@ POLICY = anonrisk.Policy(
     quasi=QID,
     sensitive=["illness"],
     k=2,
-    ldiv={"l": 2, "kind": "distinct"},
+    ldiv={"l": 2, "variant": "distinct"},
     tcloseness={"t": 1.0, "distance": "equal"},
     unlisted="ignore",
 )

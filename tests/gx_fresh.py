@@ -35,7 +35,7 @@ def prepare():
     suites = {
         "release": [
             gx.ExpectKAnonymityToBeAtLeast(qids=["zip"], k=5),
-            gx.ExpectLDiversityToBeAtLeast(qids=["zip"], sensitive="ill", l=2, kind="distinct"),
+            gx.ExpectLDiversityToBeAtLeast(qids=["zip"], sensitive="ill", l=2, variant="distinct"),
             gx.ExpectColumnsToBePublishable(direct=["name"], classified=["zip", "ill"]),
             gxp.expectations.ExpectColumnToExist(column="zip"),
         ],

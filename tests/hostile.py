@@ -73,7 +73,7 @@ OF_CLASSES = (
 # Of a sensitive column: the library's, the oracle's, and what each is asked beside.
 OF_VALUES = {
     "ldiv": (anonrisk.ldiv, oracle.ldiv, {}, {}),
-    "entropy_ldiv": (anonrisk.ldiv, oracle.ldiv, {"kind": "entropy"}, {"kind": "entropy"}),
+    "entropy_ldiv": (anonrisk.ldiv, oracle.ldiv, {"variant": "entropy"}, {"variant": "entropy"}),
     "alpha": (anonrisk.alpha, oracle.alpha, {}, {}),
     "beta": (anonrisk.beta_likeness, oracle.beta, {}, {}),
     "delta": (anonrisk.delta_disclosure, oracle.delta, {}, {}),

@@ -109,18 +109,18 @@ def classes_of(rows, qid, unit=None):
     ]
 
 
-def ldiv(rows, qid, sensitive, kind="distinct", c=None, unit=None):
+def ldiv(rows, qid, sensitive, variant="distinct", c=None, unit=None):
     return min(
-        class_ldiv(value_counts(inside, sensitive, unit), size, kind, c)
+        class_ldiv(value_counts(inside, sensitive, unit), size, variant, c)
         for inside, size in classes_of(rows, qid, unit)
     )
 
 
-def class_ldiv(counts, size, kind, c):
+def class_ldiv(counts, size, variant, c):
     r = sorted(counts.values(), reverse=True)
-    if kind == "distinct":
+    if variant == "distinct":
         return min(len(r), size)
-    if kind == "entropy":
+    if variant == "entropy":
         return math.exp(-sum(x / sum(r) * math.log(x / sum(r)) for x in r))
     return max((l for l in range(1, len(r) + 1) if r[0] < c * sum(r[l - 1 :])), default=0)
 

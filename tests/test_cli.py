@@ -994,7 +994,7 @@ def test_what_a_policy_can_ask_of_text_is_the_same_as_in_the_library(run):
         "hierarchical": {"tcloseness": {"t": 0.1, "distance": "hierarchical", "hierarchy": pain}},
         "suppressed": {"suppressed": "*", "max_suppressed": 0.5},
         "by": {"by": "ward"},
-        "diversity": {"ldiv": {"l": 2, "kind": "entropy"}},
+        "diversity": {"ldiv": {"l": 2, "variant": "entropy"}},
         "subsets": {
             "quasi": ["zip", "ward"],
             "qids": [{"every_subset_of": 1, "budgets": {"k": 2}}],

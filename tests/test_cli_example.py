@@ -10,7 +10,9 @@ import pytest
 from anonrisk.cli import main
 
 ROOT = Path(__file__).parents[1]
-PROGRAMS = sorted(path.stem for path in (ROOT / "anonrisk" / "datasets" / "examples").glob("[!_]*.py"))
+PROGRAMS = sorted(
+    path.stem for path in (ROOT / "anonrisk" / "datasets" / "examples").glob("[!_]*.py")
+)
 
 
 @pytest.fixture

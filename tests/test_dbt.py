@@ -118,8 +118,8 @@ def random_policy(seed):
         "max_records_below_k": {"k": 3, "at_most": rng.choice([1, 30]), **severity},
         "ldiv": [
             {"l": 2, **severity},
-            {"l": 1.5, "kind": "entropy"},
-            {"l": 2, "kind": "recursive", "c": 1.5},
+            {"l": 1.5, "variant": "entropy"},
+            {"l": 2, "variant": "recursive", "c": 1.5},
         ],
         "tcloseness": {"t": rng.choice([0.2, 0.7]), "distance": "equal"},
     }

@@ -257,7 +257,7 @@ def test_without_a_sensitive_column_its_budgets_are_left_out_and_shown():
     assert "or sensitive? Few values, the commonest in 95.0% of the rows" in why(draft, "answer")
     assert "ldiv and tcloseness can never pass" in draft.drafted.notes[0]
     text = draft.to_yaml()
-    assert "  # ldiv: {l: 2, kind: distinct}" in text
+    assert "  # ldiv: {l: 2, variant: distinct}" in text
     assert Policy.from_yaml(text).digest == draft.digest
     edited = text.replace("  sensitive:\n", "  sensitive: [answer]\n").replace("  # ldiv", "  ldiv")
     edited = "\n".join(line for line in edited.splitlines() if "- answer " not in line)

@@ -282,7 +282,7 @@ def test_great_expectations_shows_names_escaped(tmp_path):
     suite = gx.to_suite(Policy(quasi=[A, B, VSO], sensitive=[C], direct=[WHO], k=50))
     suite.expectations += [
         gx.ExpectKAnonymityToBeAtLeast(qids=[f"{A}x"], k=2, unit=WHO),
-        gx.ExpectLDiversityToBeAtLeast(qids=[A], sensitive=C, l=3, kind="distinct"),
+        gx.ExpectLDiversityToBeAtLeast(qids=[A], sensitive=C, l=3, variant="distinct"),
         gx.ExpectColumnsNotToBeQuasiIdentifiers(columns=[A, B], max_size=2, max_fraction=0.0),
     ]
     context = ge.get_context(mode="ephemeral")

@@ -57,7 +57,7 @@ TERMS = {
     "missing_sensitive": "error",
     "k": 5,
     # Both, because Great Expectations counts once for all: a fault in what nobody asks may pass.
-    "ldiv": [{"l": 2}, {"l": 1.9, "kind": "entropy"}],
+    "ldiv": [{"l": 2}, {"l": 1.9, "variant": "entropy"}],
     "tcloseness": {"t": 0.2, "distance": "equal"},
     "max_unique_fraction": 0.1,
     "risk": {"prosecutor": {"highest": 0.2}},

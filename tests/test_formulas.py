@@ -157,7 +157,7 @@ def test_a_tie_is_on_the_same_side_in_a_database(connection):
     assert anonrisk.ldiv(tie, "q", "s", "recursive", c=1.5) == 1
     assert anonrisk.ldiv(tie, "q", "s", "recursive", c=1.5 + 1e-15) == 2
     halves = in_database(connection, {"q": ["a"] * 6, "s": list("xxxyyy")})
-    entropy = {"l": 2, "kind": "entropy"}
+    entropy = {"l": 2, "variant": "entropy"}
     assert Policy(quasi="q", sensitive="s", ldiv=entropy).check(halves).passed
 
 
@@ -175,7 +175,7 @@ def test_a_policy_gives_the_verdict_that_it_gives_of_pandas(connection):
     for t in (0.01, 0.9):
         budgets = {
             "k": 2,
-            "ldiv": {"l": 3, "kind": "distinct"},
+            "ldiv": {"l": 3, "variant": "distinct"},
             "tcloseness": {"t": t, "distance": "ordered"},
         }
         policy = Policy(quasi="q", sensitive="s", insensitive="u", **budgets)

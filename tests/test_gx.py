@@ -42,9 +42,9 @@ def all_expectations(qids=None, sensitive="ill", **more):
         gx.ExpectQidUniquenessToBeAtMost(max_unique_fraction=0.2, **about),
         gx.ExpectQidUniquenessToBeAtMost(max_unique_records=2, **about),
         gx.ExpectRecordsInSmallClassesToBeAtMost(k=3, max_fraction_below_k=0.5, **about),
-        gx.ExpectLDiversityToBeAtLeast(l=2, kind="distinct", **values),
-        gx.ExpectLDiversityToBeAtLeast(l=1, kind="entropy", **values),
-        gx.ExpectLDiversityToBeAtLeast(l=1, kind="recursive", c=2, **values),
+        gx.ExpectLDiversityToBeAtLeast(l=2, variant="distinct", **values),
+        gx.ExpectLDiversityToBeAtLeast(l=1, variant="entropy", **values),
+        gx.ExpectLDiversityToBeAtLeast(l=1, variant="recursive", c=2, **values),
         gx.ExpectTClosenessToBeAtMost(t=0.9, distance="equal", **values),
         gx.ExpectReidentificationRiskToBeAtMost(
             attacker="prosecutor", max_highest=0.5, max_share_above=1, threshold=0.2, **about
@@ -172,8 +172,8 @@ def test_every_engine_says_what_the_library_says(batch_of, about):
         ("max_unique_records", None, 2): 2,
         ("max_fraction_below_k", None, 0.5): 1.0,
         ("ldiv", "distinct", 2): anonrisk.ldiv(frame, Q, **measure),
-        ("ldiv", "entropy", 1): anonrisk.ldiv(frame, Q, kind="entropy", **measure),
-        ("ldiv", "recursive", 1): anonrisk.ldiv(frame, Q, kind="recursive", c=2, **measure),
+        ("ldiv", "entropy", 1): anonrisk.ldiv(frame, Q, variant="entropy", **measure),
+        ("ldiv", "recursive", 1): anonrisk.ldiv(frame, Q, variant="recursive", c=2, **measure),
         ("tcloseness", None, 0.9): anonrisk.tcloseness(frame, Q, distance="equal", **measure),
         ("risk.prosecutor.highest", None, 0.5): 1.0,
         ("risk.marketer.average", None, 0.4): sizes.risk().marketer.average,
@@ -230,7 +230,7 @@ def test_what_cannot_be_assessed_fails_with_its_message(batch_of, result_format)
     cases = {
         "did you mean 'zip'": gx.ExpectKAnonymityToBeAtLeast(qids="zp", k=1),
         "sensitive column 'ill'": gx.ExpectLDiversityToBeAtLeast(
-            qids="zip", sensitive="ill", l=1, kind="distinct"
+            qids="zip", sensitive="ill", l=1, variant="distinct"
         ),
         "unit 'who'": gx.ExpectKAnonymityToBeAtLeast(qids="zip", k=1, unit="who"),
     }
@@ -392,11 +392,11 @@ BAD = [
     ("ExpectLDiversityToBeAtLeast", {"qids": ["a"], "sensitive": "s", "l": 2}),
     (
         "ExpectLDiversityToBeAtLeast",
-        {"qids": ["a"], "sensitive": "s", "l": 2, "kind": "recursive"},
+        {"qids": ["a"], "sensitive": "s", "l": 2, "variant": "recursive"},
     ),
     (
         "ExpectLDiversityToBeAtLeast",
-        {"qids": ["a"], "sensitive": "s", "l": 2, "kind": "distinct", "c": 2},
+        {"qids": ["a"], "sensitive": "s", "l": 2, "variant": "distinct", "c": 2},
     ),
     ("ExpectTClosenessToBeAtMost", {"qids": ["a"], "sensitive": "s", "t": 0.2}),
     *(
@@ -496,7 +496,7 @@ def test_suite_parameters_are_filled_in():
                 qids={"$PARAMETER": "qids"},
                 sensitive={"$PARAMETER": "sensitive"},
                 l={"$PARAMETER": "k"},
-                kind="distinct",
+                variant="distinct",
             ),
         ],
     )
@@ -631,7 +631,7 @@ def test_columns_without_a_role_are_counted_whatever_becomes_of_them(batch_of, u
 
 POLICIES = [
     {"k": 2, "max_unique_fraction": 0.2, "max_unique_records": 5},
-    {"k": 1, "ldiv": {"l": 1, "kind": "entropy"}, "tcloseness": {"t": 0.9, "distance": "equal"}},
+    {"k": 1, "ldiv": {"l": 1, "variant": "entropy"}, "tcloseness": {"t": 0.9, "distance": "equal"}},
     {
         "max_fraction_below_k": {"k": 2, "at_most": 0.3},
         "risk": {
@@ -656,7 +656,7 @@ POLICIES = [
     {"k": 2, "unlisted": "quasi", "qids": [{"columns": [ODD], "budgets": {"k": 2}}]},
     {"k": 1, "insensitive": ["who"], "reviewed": False},
     {"qids": [{"every_subset_of": 1, "budgets": {"k": 2}}]},
-    {"ldiv": [{"l": 2}, {"l": 1, "kind": "recursive", "c": 9}], "missing_sensitive": None},
+    {"ldiv": [{"l": 2}, {"l": 1, "variant": "recursive", "c": 9}], "missing_sensitive": None},
     {"ldiv": {"l": 2}, "missing_sensitive": "drop", "max_dropped_fraction": 0.5},
     {"tcloseness": {"t": 0.1, "distance": "ordered", "severity": "warn"}},
     {"k": {"at_least": 9, "severity": "warn"}},

@@ -46,7 +46,7 @@ def suite():
             ),
             gx.ExpectRecordsInSmallClassesToBeAtMost(k=3, max_fraction_below_k=0.5, **about),
             gx.ExpectLDiversityToBeAtLeast(
-                sensitive="ill", l=1, kind="recursive", c=3, unit="pay", **about
+                sensitive="ill", l=1, variant="recursive", c=3, unit="pay", **about
             ),
             gx.ExpectTClosenessToBeAtMost(sensitive="pay", t=0.5, distance="ordered", **about),
             gx.ExpectReidentificationRiskToBeAtMost(

@@ -146,7 +146,7 @@ def expectations(gx):
         gx.ExpectReidentificationRiskToBeAtMost(**about_a, attacker="prosecutor", max_highest=0.5),
         gx.ExpectPredictedSingletonsToBeAtMost(**about_a, group_size=2, max_singletons=1),
         gx.ExpectPopulationUniquenessToBeAtMost(**about_a, population_size=100, max_fraction=0.1),
-        gx.ExpectLDiversityToBeAtLeast(qids=["b"], sensitive="a", l=2, kind="distinct"),
+        gx.ExpectLDiversityToBeAtLeast(qids=["b"], sensitive="a", l=2, variant="distinct"),
         gx.ExpectTClosenessToBeAtMost(qids=["b"], sensitive="a", t=0.1, distance="equal"),
         gx.ExpectTClosenessToBeAtMost(qids=["b"], sensitive="a", t=0.1, distance="ordered"),
         gx.ExpectColumnsToBePublishable(direct=["x"]),

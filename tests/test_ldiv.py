@@ -22,7 +22,7 @@ def test_ldiv(frame, qid, unit):
 def test_two_equal_values_are_two(frame):
     table = frame({"q": list("aaaa"), "s": list("xxyy")})
     assert table.anon.ldiv("q", "s", "entropy") == pytest.approx(2, rel=1e-12)
-    assert len(to_rows(table.anon.at_risk("q", sensitive="s", l=2, kind="entropy"))) == 0
+    assert len(to_rows(table.anon.at_risk("q", sensitive="s", l=2, variant="entropy"))) == 0
 
 
 def test_recursive_is_machanavajjhalas_not_the_weaker_test(frame):

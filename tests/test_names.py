@@ -67,7 +67,7 @@ def test_a_role_of_a_policy_refuses_several_names_in_one_text(role):
 
 
 def test_other_lists_of_a_policy_refuse_it_too():
-    sensitive = {"l": 2, "kind": "distinct", "sensitive": "a\nb"}
+    sensitive = {"l": 2, "variant": "distinct", "sensitive": "a\nb"}
     with pytest.raises(errors.PolicyError, match=r"ldiv\.sensitive: 'a\\nb' .*: \[a, b\]"):
         anonrisk.Policy(quasi=["zip"], ldiv=sensitive)
     with pytest.raises(errors.PolicyError, match=r"qids\[0\]\.columns: 'a,b' .*: \[a, b\]"):

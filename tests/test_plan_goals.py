@@ -23,9 +23,9 @@ OFFERED = {name: [Keep(), Prefix(1, width=2), Star()] for name in COLUMNS}
 CODES = ["a1", "a2", "b1", "b2"]
 DIVERSITIES = [
     None,
-    {"l": 2, "kind": "distinct"},
-    {"l": 1.8, "kind": "entropy"},
-    {"l": 2, "kind": "recursive", "c": 3},
+    {"l": 2, "variant": "distinct"},
+    {"l": 1.8, "variant": "entropy"},
+    {"l": 2, "variant": "recursive", "c": 3},
 ]
 DISTANCES = [None, {"t": 0.45, "distance": "equal"}, {"t": 0.3, "distance": "ordered"}]
 READY = ["cms_k11", "hipaa_style", "open_data", "research_k5"]

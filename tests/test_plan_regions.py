@@ -147,9 +147,9 @@ def test_the_regions_of_a_limit_are_those_of_the_book(table, k):
 
 GOALS = [
     ({"ldiv": 2}, lambda t, q: t.anon.ldiv(q, "ill") >= 2),
-    ({"ldiv": 1.9, "kind": "entropy"}, lambda t, q: t.anon.ldiv(q, "ill", "entropy") >= 1.9),
+    ({"ldiv": 1.9, "variant": "entropy"}, lambda t, q: t.anon.ldiv(q, "ill", "entropy") >= 1.9),
     (
-        {"ldiv": 2, "kind": "recursive", "c": 1.5},
+        {"ldiv": 2, "variant": "recursive", "c": 1.5},
         lambda t, q: t.anon.ldiv(q, "ill", "recursive", c=1.5) >= 2,
     ),
     ({"tcloseness": 0.5}, lambda t, q: t.anon.tcloseness(q, "ill") <= 0.5 + 1e-9),
@@ -448,7 +448,7 @@ def test_names_that_are_the_same_are_one_class():
             "loss='private' has no use",
         ),
         ({**BY_REGION, "ldiv": 2}, errors.RolesNotGivenError, "no sensitive column"),
-        ({**BY_REGION, "kind": "entropy"}, errors.ArgumentError, "no use without ldiv="),
+        ({**BY_REGION, "variant": "entropy"}, errors.ArgumentError, "no use without ldiv="),
         ({**BY_REGION, "distance": "equal"}, errors.ArgumentError, "without tcloseness="),
         (
             {**BY_REGION, "tcloseness": 0.1, "distance": "hierarchical", "sensitive": "illness"},

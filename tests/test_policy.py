@@ -45,8 +45,8 @@ budgets:
   max_fraction_below_k: {k: 3, at_most: 0.01}
   ldiv:
     - {l: 2}
-    - {l: 1.5, kind: entropy, sensitive: cost}
-    - {l: 2, kind: recursive, c: 3, severity: warn}
+    - {l: 1.5, variant: entropy, sensitive: cost}
+    - {l: 2, variant: recursive, c: 3, severity: warn}
   tcloseness:
     - {t: 0.3, distance: equal, sensitive: [diagnosis]}
     - {t: 0.3, distance: ordered, order: [low, high], sensitive: cost}
@@ -296,14 +296,14 @@ BAD_BUDGETS = [
     ({"max_fraction_below_k": {"k": 5}}, ["needs at_most"]),
     ({"max_fraction_below_k": {"k": 1, "at_most": 0.1}}, ["at least 2"]),
     ({"ldiv": 2.5}, ["whole number"]),
-    ({"ldiv": {"kind": "distinct"}}, ["needs l"]),
+    ({"ldiv": {"variant": "distinct"}}, ["needs l"]),
     ({"ldiv": {"l": 0}}, ["at least 1"]),
     ({"ldiv": {"l": 2.5}}, ["whole"]),
-    ({"ldiv": {"l": 2, "kind": "recursive"}}, ["c belong"]),
+    ({"ldiv": {"l": 2, "variant": "recursive"}}, ["c belong"]),
     ({"ldiv": {"l": 2, "c": 2}}, ["c belong"]),
-    ({"ldiv": {"l": 2, "kind": "recursive", "c": 0}}, ["above 0"]),
-    ({"ldiv": {"l": 2, "kind": "recursive", "c": NAN}}, ["finite"]),
-    ({"ldiv": {"l": 0.5, "kind": "entropy"}}, ["from 1"]),
+    ({"ldiv": {"l": 2, "variant": "recursive", "c": 0}}, ["above 0"]),
+    ({"ldiv": {"l": 2, "variant": "recursive", "c": NAN}}, ["finite"]),
+    ({"ldiv": {"l": 0.5, "variant": "entropy"}}, ["from 1"]),
     ({"ldiv": {"l": 2, "kind": "entropi"}}, ["did you mean 'entropy'"]),
     ({"ldiv": {"l": 2, "sensitive": []}}, ["empty"]),
     ({"tcloseness": {"t": 0.2}}, ["needs distance"]),

@@ -48,7 +48,7 @@ def test_a_key_that_there_is_not_is_refused_with_those_that_there_are(name):
 
 ALONE = {
     "k": (5, {"at_least": 5}),
-    "ldiv": (2, {"l": 2, "kind": "distinct"}),
+    "ldiv": (2, {"l": 2, "variant": "distinct"}),
     "whole_person": (5, {"k": 5}),
     "linked": (5, {"k": 5}),
     "differencing": (5, {"k": 5}),

@@ -43,8 +43,8 @@ NEVER = {
     "differencing": {"k": 2, "at_most": 10**9},
 }
 MORE = {
-    "entropy": {"ldiv": {"l": 1, "kind": "entropy"}},
-    "recursive": {"ldiv": {"l": 1, "kind": "recursive", "c": 1.5}},
+    "entropy": {"ldiv": {"l": 1, "variant": "entropy"}},
+    "recursive": {"ldiv": {"l": 1, "variant": "recursive", "c": 1.5}},
     "a share of a group": {"predicted_singletons": {"group_size": 3, "at_most_fraction": 1}},
     "a threshold": {"risk": {"prosecutor": {"share_above": {"threshold": 1, "at_most": 0}}}},
     "a share above": {"risk": {"journalist": {"share_above": {"threshold": 0.2, "at_most": 1}}}},
@@ -91,7 +91,7 @@ def test_a_number_of_people_may_always_be_exceeded(key):
 
 
 def test_recursive_diversity_of_one_may_fail():
-    asked = {"l": 1, "kind": "recursive", "c": 1}
+    asked = {"l": 1, "variant": "recursive", "c": 1}
     verdict = asking(ldiv=asked).check(pd.DataFrame(UNIQUE))
     assert verdict.status == "fail"
     assert not of_limits(verdict)

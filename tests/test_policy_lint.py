@@ -133,10 +133,12 @@ def test_as_strict_or_stricter_is_no_remark():
     stricter = {**BASE, "quasi": ["zip", "age", "sex"], "k": [5, 11], "ldiv": {"l": 3}}
     for policy in (other, Policy(**stricter), Policy(**BASE, max_unique_records=0)):
         assert not policy.lint(against=other).remarks
-    for ldiv in ({"l": 2, "kind": "entropy"}, {"l": 2, "kind": "recursive", "c": 3}):
+    for ldiv in ({"l": 2, "variant": "entropy"}, {"l": 2, "variant": "recursive", "c": 3}):
         assert not Policy(**{**BASE, "ldiv": ldiv}).lint(against=other).remarks
         assert other.lint(against=Policy(**{**BASE, "ldiv": ldiv})).errors
-    recursive = [Policy(**{**BASE, "ldiv": {"l": 2, "kind": "recursive", "c": c}}) for c in (2, 3)]
+    recursive = [
+        Policy(**{**BASE, "ldiv": {"l": 2, "variant": "recursive", "c": c}}) for c in (2, 3)
+    ]
     assert not recursive[0].lint(against=recursive[1]).remarks
     assert recursive[1].lint(against=recursive[0]).errors
     with pytest.raises(anonrisk.AnonRiskError, match="against is a Policy"):
@@ -242,7 +244,7 @@ def test_what_becomes_of_missing_cells_is_compared(before, now, is_weaker):
 
 def test_a_limit_of_recursive_diversity_covers_the_same_one():
     implies = named("ldiv").implies
-    two, three = ({"kind": "recursive", "c": c} for c in ("2", "3"))
+    two, three = ({"variant": "recursive", "c": c} for c in ("2", "3"))
     assert implies(two, two)
     assert implies(two, three)
     assert not implies(three, two)

@@ -528,7 +528,10 @@ def files_of_people(tmp_path, monkeypatch):
     for name in ("t.csv", "people.csv"):
         Path(name).write_text(PEOPLE)
     by_pandas("t.csv").to_parquet("t.parquet")
-    budgets = {"ldiv": {"l": 2, "kind": "distinct"}, "tcloseness": {"t": 0.3, "distance": "equal"}}
+    budgets = {
+        "ldiv": {"l": 2, "variant": "distinct"},
+        "tcloseness": {"t": 0.3, "distance": "equal"},
+    }
     Path("p.json").write_text(anonrisk.Policy(**POLICY, **budgets).to_json())
 
 

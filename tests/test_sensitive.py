@@ -111,9 +111,9 @@ def test_declared_roles_are_used(frame):
             "without l= or t=",
         ),
         (
-            lambda t: t.anon.at_risk("zip", sensitive="ill", t=0.2, kind="recursive", c=2),
+            lambda t: t.anon.at_risk("zip", sensitive="ill", t=0.2, variant="recursive", c=2),
             errors.ArgumentError,
-            "kind= and c= have no use without l=",
+            "variant= and c= have no use without l=",
         ),
         (
             lambda t: t.anon.at_risk("zip", sensitive="ill", t=0.2, c=2),

@@ -56,8 +56,8 @@ def agree(found, expected):
 
 MEASURES = [
     ("ldiv", {}),
-    ("ldiv", {"kind": "entropy"}),
-    ("ldiv", {"kind": "recursive", "c": 1.5}),
+    ("ldiv", {"variant": "entropy"}),
+    ("ldiv", {"variant": "recursive", "c": 1.5}),
     ("tcloseness", {"distance": "equal"}),
 ]
 

@@ -261,7 +261,10 @@ def test_a_check_sees_one_state(engine, monkeypatch):
     policy = anonrisk.Policy(
         qids=[
             {"columns": ["zip"], "budgets": {"k": 1, "ldiv": {"l": 1}, "max_unique_records": 3}},
-            {"columns": ["zip", "Age"], "budgets": {"k": 1, "ldiv": {"l": 1, "kind": "entropy"}}},
+            {
+                "columns": ["zip", "Age"],
+                "budgets": {"k": 1, "ldiv": {"l": 1, "variant": "entropy"}},
+            },
             {"columns": ["Age"], "budgets": {"k": 1}},
         ],
         sensitive="illness",

@@ -154,7 +154,7 @@ def test_any_split_adds_up_in_any_order(placed, unit, missing, order):
     about = {"unit": unit, "missing": missing}
     assert whole.ldiv() == df.anon.ldiv(["zip", "size"], "ill", **about)
     entropy = df.anon.ldiv(["zip", "size"], "ill", "entropy", **about)
-    assert whole.ldiv(kind="entropy") == pytest.approx(entropy, rel=1e-12)
+    assert whole.ldiv(variant="entropy") == pytest.approx(entropy, rel=1e-12)
     close = df.anon.tcloseness(["zip", "size"], "ill", "equal", **about)
     assert whole.tcloseness() == pytest.approx(float(close), rel=1e-12, abs=1e-12)
 

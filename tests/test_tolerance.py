@@ -10,7 +10,7 @@ import pytest
 from anonrisk import errors
 from anonrisk.policy import Policy, Verdict
 
-ENTROPY = {"kind": "entropy"}
+ENTROPY = {"variant": "entropy"}
 
 
 def of_two_values(one, other):

@@ -63,8 +63,8 @@ def test_every_budget_of_sizes_and_values(frame):
         max_unique_fraction=0.2,
         max_unique_records=0,
         max_fraction_below_k={"k": 3, "at_most": 0.5},
-        ldiv=[{"l": 2, "sensitive": "ill"}, {"l": 1.5, "kind": "entropy", "sensitive": "ill"},
-              {"l": 1, "kind": "recursive", "c": 3, "sensitive": "ill"}],
+        ldiv=[{"l": 2, "sensitive": "ill"}, {"l": 1.5, "variant": "entropy", "sensitive": "ill"},
+              {"l": 1, "variant": "recursive", "c": 3, "sensitive": "ill"}],
         tcloseness=[{"t": 0.5, "distance": "equal", "sensitive": "ill"},
                     {"t": 0.9, "distance": "ordered", "sensitive": "cost"}],
         risk={"prosecutor": {"highest": 0.5, "average": 0.7,
@@ -277,7 +277,7 @@ def test_assess_takes_a_policy(frame):
         quasi=["zip", "age"],
         sensitive="ill",
         k=2,
-        ldiv={"l": 2, "kind": "recursive", "c": 2},
+        ldiv={"l": 2, "variant": "recursive", "c": 2},
         tcloseness={"t": 0.1, "distance": "equal"},
         risk={"prosecutor": {"highest": 0.1}},
     )
@@ -304,7 +304,7 @@ ALL_AT_ONCE = {
     "sensitive": "ill",
     "k": 1,
     "max_unique_fraction": 1,
-    "ldiv": [{"l": 1}, {"l": 1, "kind": "entropy"}, {"l": 1, "kind": "recursive", "c": 9}],
+    "ldiv": [{"l": 1}, {"l": 1, "variant": "entropy"}, {"l": 1, "variant": "recursive", "c": 9}],
     "tcloseness": {"t": 1, "distance": "equal"},
     "risk": {"prosecutor": {"average": 1}, "marketer": {"average": 1}},
 }

@@ -16,11 +16,18 @@ Gives = TypeVar("Gives")
 
 # What arguments were called before version 0.9, and are called now.
 RENAMED = {
+    "at_risk": {"kind": "variant"},
+    "beta_likeness": {"kind": "variant"},
     "entropy": {"order": "alpha"},
     "explore": {"max_suppression": "max_suppressed"},
     "find_qids": {"columns": "qids"},
+    "ldiv": {"kind": "variant"},
     "linkability": {"user": "unit"},
-    "plan": {"max_suppression": "max_suppressed", "weights": "column_weights"},
+    "plan": {
+        "kind": "variant",
+        "max_suppression": "max_suppressed",
+        "weights": "column_weights",
+    },
     "report": {"policy_or_qids": "qids"},
     "summary": {"at": "sizes", "qid_sets": "qids"},
     "suppress": {"weights": "column_weights"},

@@ -79,7 +79,7 @@ def assess(
         As in `anonrisk.ldiv`; with a measure of sensitive values only.
     measures : list of str, optional
         ``"k"``, ``"uniqueness"``, ``"highest_risk"``, ``"average_risk"`` (the prosecutor's), and
-        of sensitive values the names of the functions, as ``"ldiv"`` or ``"tcloseness"``; a kind
+        of sensitive values the names of the functions, as ``"ldiv"`` or ``"tcloseness"``; a variant
         stands before, as in ``"entropy_ldiv"``, ``"recursive_ldiv"`` (with `c`) or
         ``"enhanced_beta_likeness"``. A wrong name is answered with all of them. Left out, all.
     c

@@ -30,7 +30,7 @@ def at_risk(
     sensitive: Names | None = None,
     l: float | None = None,
     t: float | None = None,
-    kind: Diversity = "distinct",
+    variant: Diversity = "distinct",
     c: float | None = None,
     distance: Distance = "auto",
     order: Iterable[Any] | None = None,
@@ -51,10 +51,10 @@ def at_risk(
     sensitive, missing_sensitive
         As in `anonrisk.ldiv`; with `l` or `t` only.
     l : float, optional
-        The diversity that a class must have, of the given `kind` (and `c`).
+        The diversity that a class must have, of the given `variant` (and `c`).
     t : float, optional
         The distance that a class may have, of the given `distance` (with `order`, `hierarchy`).
-    kind, c
+    variant, c
         As in `anonrisk.ldiv`; with `l` only.
     distance, order, hierarchy
         As in `anonrisk.tcloseness`; with `t` only.
@@ -81,9 +81,9 @@ def at_risk(
     if k is None and l is None and t is None:
         k = _DEFAULT_K
     size = None if k is None else whole_number(k, "k", at_least=1)
-    score = diversity_score(kind, c)
+    score = diversity_score(variant, c)
     if l is None and score != Score("distinct"):
-        raise ArgumentError("kind= and c= have no use without l=")
+        raise ArgumentError("variant= and c= have no use without l=")
     if t is None:
         refuse_closeness(distance, order, hierarchy, "t=")
     if l is None and t is None:

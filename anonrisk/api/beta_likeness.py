@@ -18,7 +18,7 @@ def beta_likeness(
     frame: Any,
     qids: Names | None = None,
     sensitive: Names | None = None,
-    kind: Likeness = "basic",
+    variant: Likeness = "basic",
     *,
     unit: Name | None = None,
     missing: Missing = "value",
@@ -30,7 +30,7 @@ def beta_likeness(
     ----------
     frame, qids, sensitive, unit, missing, missing_sensitive
         As in `anonrisk.ldiv`.
-    kind : {"basic", "enhanced"}
+    variant : {"basic", "enhanced"}
         Whether a gain must also stay below −ln of the value's share in the table; then the result
         is infinite where one does not.
 
@@ -67,6 +67,6 @@ def beta_likeness(
     >>> df.anon.beta_likeness("zip", "illness")
     1.0
     """
-    one_of(kind, "kind", ("basic", "enhanced"))
-    name = "beta" if kind == "basic" else "enhanced_beta"
+    one_of(variant, "variant", ("basic", "enhanced"))
+    name = "beta" if variant == "basic" else "enhanced_beta"
     return worst(frame, qids, sensitive, name, unit, missing, missing_sensitive)

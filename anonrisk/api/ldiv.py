@@ -17,7 +17,7 @@ def ldiv(
     frame: Any,
     qids: Names | None = None,
     sensitive: Names | None = None,
-    kind: Diversity = "distinct",
+    variant: Diversity = "distinct",
     *,
     c: float | None = None,
     joint: bool = False,
@@ -34,11 +34,11 @@ def ldiv(
     sensitive : name or list of names, optional
         The column that must not be learned; of several, the worst counts. Left out, those that
         were declared.
-    kind : {"distinct", "entropy", "recursive"}
+    variant : {"distinct", "entropy", "recursive"}
         Different values; effective number of values, as exp of the entropy; or the largest l of
         (c, l)-diversity.
     c : float
-        For ``kind="recursive"``: how often the commonest value may outweigh the rest.
+        For ``variant="recursive"``: how often the commonest value may outweigh the rest.
     joint : bool
         Take the other sensitive columns into the quasi-identifier: an attacker may know them.
     missing : {"value", "drop", "error"}
@@ -49,7 +49,7 @@ def ldiv(
     Returns
     -------
     int or float
-        An int, but a float for ``kind="entropy"``, never rounded.
+        An int, but a float for ``variant="entropy"``, never rounded.
 
     See Also
     --------
@@ -91,7 +91,7 @@ def ldiv(
     >>> df.anon.ldiv("zip", "illness", "recursive", c=1.5)
     2
     """
-    score = diversity_score(kind, c)
+    score = diversity_score(variant, c)
     engine, question, columns = question_about(
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
     )

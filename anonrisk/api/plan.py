@@ -71,7 +71,7 @@ class AskedGoals:
         *,
         k: int | None,
         ldiv: float | None,
-        kind: str,
+        variant: str,
         c: float | None,
         tcloseness: float | None,
         distance: str,
@@ -79,9 +79,9 @@ class AskedGoals:
         risk: float | None,
     ) -> Self:
         """Check the caller's words."""
-        score = diversity_score(kind, c)
+        score = diversity_score(variant, c)
         if ldiv is None and score != Score("distinct"):
-            raise ArgumentError("kind= and c= have no use without ldiv=")
+            raise ArgumentError("variant= and c= have no use without ldiv=")
         if tcloseness is None:
             refuse_closeness(distance, order, None, "tcloseness=")
         elif one_of(distance, "distance", DISTANCES) == "hierarchical":
@@ -197,7 +197,7 @@ def plan(  # noqa: PLR0915
     method: PlanMethod = "auto",
     split: Split = "gain",
     ldiv: float | None = None,
-    kind: Diversity = "distinct",
+    variant: Diversity = "distinct",
     c: float | None = None,
     tcloseness: float | None = None,
     distance: Distance = "auto",
@@ -269,7 +269,7 @@ def plan(  # noqa: PLR0915
     split : {"gain", "median"}
         Where a region is cut: where most loss is gained for the records that are parted, or as in
         the paper in the column that loses most, numbers in the middle.
-    ldiv, kind, c
+    ldiv, variant, c
         The diversity that every class must have, as in `anonrisk.ldiv`.
     tcloseness, distance, order
         The distance from the table, as it is published, that a class may have, as in
@@ -384,7 +384,7 @@ def plan(  # noqa: PLR0915
     one_of(method, "method", get_args(PlanMethod))
     method = _settled(method, whole_only, by_region=by_region, again=previous is not None)
     asked = AskedGoals.read(
-        k=k, ldiv=ldiv, kind=kind, c=c, tcloseness=tcloseness, distance=distance, order=order,
+        k=k, ldiv=ldiv, variant=variant, c=c, tcloseness=tcloseness, distance=distance, order=order,
         risk=risk,
     )  # fmt: skip
     stated = _policy(qids, policy)

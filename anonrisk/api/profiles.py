@@ -43,12 +43,12 @@ class ClassProfiles(ValueCounts):
         """Return the same counts as an object of this class."""
         return cls(**{name: getattr(counted, name) for name in counted.__dataclass_fields__})
 
-    def ldiv(self, kind: Diversity = "distinct", *, c: float | None = None) -> float:
+    def ldiv(self, variant: Diversity = "distinct", *, c: float | None = None) -> float:
         """l-diversity of the worst class; see `anonrisk.ldiv`."""
-        if kind != "recursive" and c is not None:
-            raise ArgumentError("c belongs to kind='recursive'")
-        one_of(kind, "kind", ("distinct", "entropy", "recursive"))
-        return FORMULAS[kind].worst(self, positive(c, "c") if kind == "recursive" else None)
+        if variant != "recursive" and c is not None:
+            raise ArgumentError("c belongs to variant='recursive'")
+        one_of(variant, "variant", ("distinct", "entropy", "recursive"))
+        return FORMULAS[variant].worst(self, positive(c, "c") if variant == "recursive" else None)
 
     def tcloseness(self, distance: str) -> float:
         """t-closeness of the worst class; see `anonrisk.tcloseness`."""
@@ -61,10 +61,10 @@ class ClassProfiles(ValueCounts):
         """Largest share that one value has of a class."""
         return alpha.ALPHA.worst(self)
 
-    def beta_likeness(self, kind: Likeness = "basic") -> float:
+    def beta_likeness(self, variant: Likeness = "basic") -> float:
         """Largest relative gain of a value; see `anonrisk.beta_likeness`."""
-        one_of(kind, "kind", ("basic", "enhanced"))
-        return (beta_likeness.BASIC if kind == "basic" else beta_likeness.ENHANCED).worst(self)
+        one_of(variant, "variant", ("basic", "enhanced"))
+        return (beta_likeness.BASIC if variant == "basic" else beta_likeness.ENHANCED).worst(self)
 
     def delta_disclosure(self, *, strict: bool = False) -> float:
         """Largest ``|ln(p/q)|``; see `anonrisk.delta_disclosure`."""

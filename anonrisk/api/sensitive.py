@@ -61,14 +61,14 @@ def _declared(schema: Schema) -> Qid:
     )
 
 
-def diversity_score(kind: str, c: float | None) -> Score:
+def diversity_score(variant: str, c: float | None) -> Score:
     """Settle which diversity to take, and its constant."""
-    one_of(kind, "kind", ("distinct", "entropy", "recursive"))
-    if kind == "recursive":
-        return Score(kind, positive(c, "c"))
+    one_of(variant, "variant", ("distinct", "entropy", "recursive"))
+    if variant == "recursive":
+        return Score(variant, positive(c, "c"))
     if c is not None:
-        raise ArgumentError(f"c= belongs to kind='recursive', not to kind={kind!r}")
-    return Score(kind)
+        raise ArgumentError(f"c= belongs to variant='recursive', not to variant={variant!r}")
+    return Score(variant)
 
 
 def refuse_closeness(distance: str, order: Any, hierarchy: Any, needs: str) -> None:

@@ -22,7 +22,7 @@ _POLICY = {
     "budgets": {
         "k": 5,
         "max_unique_fraction": 0.01,
-        "ldiv": {"l": 2, "kind": "distinct"},
+        "ldiv": {"l": 2, "variant": "distinct"},
     },
 }
 

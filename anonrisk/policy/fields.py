@@ -23,6 +23,7 @@ _ALSO_CALLED = {
     **dict.fromkeys(("identifiers", "identifying", "pii"), "direct"),
     **dict.fromkeys(("entity", "person", "id"), "unit"),
     **dict.fromkeys(("nulls", "null", "na"), "missing"),
+    "kind": "variant",
 }
 
 

@@ -24,9 +24,9 @@ ARX = "ARX 3.9"
 AT_LEAST = ("k", "ldiv", "kmap", "lowest")
 # The argument that says which of several measures is meant, and what it is where it is not given.
 _KIND_OF = {
-    "ldiv": ("kind", "distinct"),
+    "ldiv": ("variant", "distinct"),
     "tcloseness": ("distance", "auto"),
-    "beta_likeness": ("kind", "basic"),
+    "beta_likeness": ("variant", "basic"),
     "predict_population": ("model", "auto"),
     "predict_singletons": ("draw", "auto"),
 }
@@ -83,7 +83,7 @@ class Case:
 
     @property
     def label(self) -> str:
-        """The measure and its kind: ``ldiv recursive``."""
+        """The measure and its variant: ``ldiv recursive``."""
         word, default = _KIND_OF.get(self.measure, ("", ""))
         return f"{self.measure} {self.options.get(word, default)}".strip()
 
@@ -174,14 +174,14 @@ def _by_hand() -> Iterator[Case]:
 # How ARX's questions are called here, in what arguments, and which attribute is compared.
 _ARX: dict[str, tuple[str, dict[str, Any], str | None]] = {
     "k": ("k", {}, None),
-    "ldiv distinct": ("ldiv", {"kind": "distinct"}, None),
-    "ldiv entropy": ("ldiv", {"kind": "entropy"}, None),
-    "ldiv recursive": ("ldiv", {"kind": "recursive"}, None),
+    "ldiv distinct": ("ldiv", {"variant": "distinct"}, None),
+    "ldiv entropy": ("ldiv", {"variant": "entropy"}, None),
+    "ldiv recursive": ("ldiv", {"variant": "recursive"}, None),
     "tcloseness equal": ("tcloseness", {"distance": "equal"}, None),
     "tcloseness ordered": ("tcloseness", {"distance": "ordered"}, None),
     "tcloseness hierarchical": ("tcloseness", {"distance": "hierarchical"}, None),
-    "beta basic": ("beta_likeness", {"kind": "basic"}, None),
-    "beta enhanced": ("beta_likeness", {"kind": "enhanced"}, None),
+    "beta basic": ("beta_likeness", {"variant": "basic"}, None),
+    "beta enhanced": ("beta_likeness", {"variant": "enhanced"}, None),
     "delta disclosure, bits": ("delta_disclosure", {}, None),
     "prosecutor average at most": ("risk", {}, "prosecutor.average"),
     "unique share at most": ("uniqueness", {}, None),

@@ -183,7 +183,7 @@ def pycanon(case: Case) -> Any:
     column = case.table.columns.get(case.sensitive or "")
     number = column is not None and column.kind in ("integer", "float")
     other = case.measure == "tcloseness" and number is not (case.label == "tcloseness ordered")
-    if case.label not in words or {*case.options} - {"kind", "c", "distance"} or other:
+    if case.label not in words or {*case.options} - {"variant", "c", "distance"} or other:
         raise NotImplementedError(case.label)
     asked = [] if case.sensitive is None else [[case.sensitive]]
     answer = words[case.label](case.table.to_pandas(), list(case.qids), *asked)

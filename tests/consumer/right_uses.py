@@ -54,7 +54,7 @@ def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
     share += anonrisk.tcloseness(df, "zip", "illness", "ordered", order=["mild", "grave"])
     share += anonrisk.alpha(df, "zip", ["illness"])
     share += anonrisk.delta_disclosure(df, "zip", "illness", strict=True)
-    share += anonrisk.beta_likeness(df, "zip", "illness", kind="enhanced")
+    share += anonrisk.beta_likeness(df, "zip", "illness", variant="enhanced")
     share += anonrisk.profiles(df, "zip", "illness").ldiv("entropy")
     wanted = ["k", "ldiv"]
     assessed = anonrisk.assess(df, "zip", "illness", wanted)
@@ -112,7 +112,7 @@ def changes(df: pd.DataFrame) -> pd.DataFrame:
     roles = anonrisk.roles(df)
     print(anonrisk.k(df, roles.quasi, unit=roles.unit), anonrisk.was_perturbed(df))
     print(anonrisk.utility(df, "age", original=df).loss_metric, anonrisk.sizes(df, "zip", name="n"))
-    return anonrisk.at_risk(df, "zip", 5, sensitive="illness", l=2, kind="entropy")
+    return anonrisk.at_risk(df, "zip", 5, sensitive="illness", l=2, variant="entropy")
 
 
 def methods(df: pd.DataFrame, on_spark: SparkFrame) -> SparkFrame:

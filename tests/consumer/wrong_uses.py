@@ -18,7 +18,7 @@ def functions(df: pd.DataFrame) -> None:
     anonrisk.k(df, ["zip"], mising="drop")  # wrong: "mising"
     anonrisk.k(df, "zip", missing="dorp")  # wrong: 'dorp'
     anonrisk.k(df, "zip", unit=["patient"])  # wrong: "list[str]"
-    anonrisk.ldiv(df, "zip", "illness", kind="recursiv")  # wrong: 'recursiv'
+    anonrisk.ldiv(df, "zip", "illness", variant="recursiv")  # wrong: 'recursiv'
     anonrisk.ldiv(df, "zip", "illness", missing="wildcard")  # wrong: 'wildcard'
     anonrisk.tcloseness(df, "zip", "illness", distance="ordred")  # wrong: 'ordred'
     anonrisk.predict_singletons(df, "zip", 30, draw="without")  # wrong: 'without'

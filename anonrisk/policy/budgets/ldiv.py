@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.question import Score, Sensitive
 
-# Each kind, as `anonrisk.assess` calls it.
-KINDS = {"distinct": "ldiv", "entropy": "entropy_ldiv", "recursive": "recursive_ldiv"}
+# Each variant, as `anonrisk.assess` calls it.
+VARIANTS = {"distinct": "ldiv", "entropy": "entropy_ldiv", "recursive": "recursive_ldiv"}
 _NUMBER = base.BudgetKey(fields.from_one, {"type": "number", "minimum": 1})
 
 
@@ -25,24 +25,24 @@ def _says(asked: Mapping[str, Any]) -> str:
     constant = " with c = $c" if asked.get("c") is not None else ""
     return (
         "Every combination of $qids leaves at least $l values of $sensitive in doubt "
-        f"($kind l-diversity{constant})."
+        f"($variant l-diversity{constant})."
     )
 
 
-def _of_kind(kind: str, then: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    source = {"required": ["kind"], "properties": {"kind": {"const": kind}}}
+def _of_variant(variant: str, then: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    source = {"required": ["variant"], "properties": {"variant": {"const": variant}}}
     return {"if": source, "then": then, "else": other}
 
 
 @dataclass(frozen=True, kw_only=True)
 class LDiv(base.SensitiveBudget):
-    """l-diversity: every class leaves enough values in doubt; `kind` and `c` as in `ldiv`."""
+    """l-diversity: every class leaves enough values in doubt; `variant` and `c` as in `ldiv`."""
 
     key = "ldiv"
     also_called = ("l_diversity", "ldiversity", "l")
     keys = {
         "l": _NUMBER,
-        "kind": base.word(*KINDS, required=False),
+        "variant": base.word(*VARIANTS, required=False),
         "c": base.BudgetKey(
             fields.above_zero, {"type": "number", "exclusiveMinimum": 0}, required=False
         ),
@@ -52,9 +52,9 @@ class LDiv(base.SensitiveBudget):
     bare = True
     annotation = base.or_list("int | dict[str, Any]")
     more_schema = {
-        **_of_kind("recursive", {"required": ["c"]}, {"properties": {"c": False}}),
+        **_of_variant("recursive", {"required": ["c"]}, {"properties": {"c": False}}),
         "allOf": [
-            _of_kind(
+            _of_variant(
                 "entropy",
                 {"properties": {"l": {"type": "number"}}},
                 {"properties": {"l": {"type": "integer"}}},
@@ -63,35 +63,35 @@ class LDiv(base.SensitiveBudget):
     }
     what = "l-diversity"
     at_least = True
-    shared = ({"l": 1, "kind": "distinct"}, {"l": 1, "kind": "entropy"})
+    shared = ({"l": 1, "variant": "distinct"}, {"l": 1, "variant": "entropy"})
     expectation = base.Expectation(
         "ExpectLDiversityToBeAtLeast",
         "Expect every class to hold enough different values of a sensitive column.",
         _says,
         "ldiv",
-        'qids=["zip"], sensitive="illness", l=2, kind="distinct"',
+        'qids=["zip"], sensitive="illness", l=2, variant="distinct"',
     )
     expectation_fields = {
         "l": base.Field("l", "(int or float): The least diversity of a class; 1 or more."),
-        "kind": base.Field(
-            "kind", '("distinct", "entropy", "recursive"): Which diversity.', tuple(KINDS)
+        "variant": base.Field(
+            "variant", '("distinct", "entropy", "recursive"): Which diversity.', tuple(VARIANTS)
         ),
         "c": base.Field(
-            "c", "(float): The constant of the recursive kind, and only of that.", required=False
+            "c", "(float): The constant of the recursive variant, and only of that.", required=False
         ),
     }
 
-    kind: str = "distinct"
+    variant: str = "distinct"
     c: float | None = None
 
     @classmethod
     def read_one(cls, value: Any, where: str) -> Self:
         """Read one limit; only entropy gives a diversity that is no whole number."""
-        entropy = isinstance(value, dict) and value.get("kind") == "entropy"
+        entropy = isinstance(value, dict) and value.get("variant") == "entropy"
         keys = {**cls.keys, "l": _NUMBER if entropy else base.whole(1)}
         made = cls(**cls.read_keys(value, where, keys))
-        if (made.kind == "recursive") != (made.c is not None):
-            raise PolicyError(f"{where}: kind 'recursive' and c belong together")
+        if (made.variant == "recursive") != (made.c is not None):
+            raise PolicyError(f"{where}: variant 'recursive' and c belong together")
         return made
 
     @classmethod
@@ -101,14 +101,14 @@ class LDiv(base.SensitiveBudget):
 
     @classmethod
     def implies(cls, own: Mapping[str, str], other: Mapping[str, str]) -> bool:
-        """Return whether it says as much: each kind of l implies l distinct values.
+        """Return whether it says as much: each variant of l implies l distinct values.
 
-        Fewer than l values have an entropy below log l, and leave the sum of the recursive kind
+        Fewer than l values have an entropy below log l, and leave the sum of the recursive variant
         empty. Of two recursive ones the smaller c asks for more.
         """
-        if own.get("kind") == other.get("kind") == "recursive":
+        if own.get("variant") == other.get("variant") == "recursive":
             return float(own["c"]) <= float(other["c"])
-        return own == other or other.get("kind") == "distinct"
+        return own == other or other.get("variant") == "distinct"
 
     def score(
         self,
@@ -117,18 +117,18 @@ class LDiv(base.SensitiveBudget):
         about: Sensitive,
     ) -> tuple[Sensitive, Score]:
         """Ask for the diversity."""
-        return about, diversity_score(self.kind, self.c)
+        return about, diversity_score(self.variant, self.c)
 
     def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how diverse the least diverse class is."""
         return (
-            f"The least diverse class of {subject.columns} has a {self.kind} l-diversity of "
+            f"The least diverse class of {subject.columns} has a {self.variant} l-diversity of "
             f"{value.number:.6g} in {subject.sensitive}; at least {self.limit:g} is asked for"
         )
 
     @property
     def worst(self) -> float:
-        """One value is the least; r₁ < c (r₁ + …), of the recursive kind, may fail up to c = 1."""
+        """One value is the least; r₁ < c (r₁ + …), recursive, may fail up to c = 1."""
         return 1 if self.c is None or self.c > 1 else 0
 
     @property
@@ -137,6 +137,6 @@ class LDiv(base.SensitiveBudget):
         return "l = 1 is one value, and every class has that many; l: 2 is usual"
 
     def assessed(self) -> dict[str, Any]:
-        """Take the diversity of this kind."""
+        """Take the diversity of this variant."""
         constant = {} if self.c is None else {"c": self.c}
-        return {"measures": KINDS[self.kind], **constant}
+        return {"measures": VARIANTS[self.variant], **constant}

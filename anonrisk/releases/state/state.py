@@ -132,7 +132,7 @@ class State(Kept[KeyedCounts]):
     def ldiv(
         self,
         sensitive: Names | None = None,
-        kind: Diversity = "distinct",
+        variant: Diversity = "distinct",
         *,
         c: float | None = None,
     ) -> float:
@@ -142,12 +142,12 @@ class State(Kept[KeyedCounts]):
         ----------
         sensitive : name or list of names, optional
             Columns that the state holds; of several, the worst counts. Left out, all of them.
-        kind : {"distinct", "entropy", "recursive"}
+        variant : {"distinct", "entropy", "recursive"}
             As in `anonrisk.ldiv`.
         c : float
             As in `anonrisk.ldiv`.
         """
-        return self._worst(sensitive, diversity_score(kind, c))
+        return self._worst(sensitive, diversity_score(variant, c))
 
     def tcloseness(
         self, sensitive: Names | None = None, distance: Literal["equal"] = "equal"
