@@ -318,7 +318,7 @@ class AnonAccessor(Generic[FrameT]):
     def microaggregate(
         self,
         columns: Names,
-        k: int = 5,
+        k: int,
     ) -> FrameT:
         """Replace numbers by the mean of a group of at least k records."""
     def permute(
@@ -504,7 +504,7 @@ class AnonAccessor(Generic[FrameT]):
     def suppress(
         self,
         qids: Names | None = None,
-        k: int = 5,
+        k: int | None = None,
         *,
         cells: bool = False,
         suppressed: str | float | None = "*",

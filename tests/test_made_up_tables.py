@@ -15,7 +15,7 @@ import pytest
 
 from anonrisk import datasets
 
-EXAMPLE = Path(__file__).parents[1] / "anonrisk" / "examples" / "lodha_thomas.py"
+EXAMPLE = Path(__file__).parents[1] / "anonrisk" / "datasets" / "examples" / "lodha_thomas.py"
 QIDS = [["pc4"], ["pc4", "gender"], ["pc4", "year", "gender"], ["month", "gender", "year"]]
 BRANCHES = {
     "young": ["tonsils and adenoids", "ear", "perinatal", "congenital", "pregnancy and childbirth"],

@@ -114,7 +114,7 @@ def test_figure_3(columns):
 def test_figure_3_on_the_table(shared):
     import importlib.util
 
-    path = Path(__file__).parents[1] / "anonrisk" / "examples" / "lodha_thomas.py"
+    path = Path(__file__).parents[1] / "anonrisk" / "datasets" / "examples" / "lodha_thomas.py"
     spec = importlib.util.spec_from_file_location("lodha_thomas", path)
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
@@ -132,7 +132,7 @@ def test_the_example_tells_what_it_needs():
     import subprocess
     import sys
 
-    path = Path(__file__).parents[1] / "anonrisk" / "examples" / "lodha_thomas.py"
+    path = Path(__file__).parents[1] / "anonrisk" / "datasets" / "examples" / "lodha_thomas.py"
     run = subprocess.run(
         [sys.executable, str(path), "no_such_file.csv"], capture_output=True, text=True, check=False
     )

@@ -193,8 +193,8 @@ def test_chosen_cells_of_every_type_of_spark(spark, monkeypatch):
 WRONG = [
     (lambda t: t.anon.suppress("age", 0), errors.ArgumentError, "at least 1"),
     (lambda t: t.anon.suppress("income", 2, cells=True), errors.ArgumentError, "fraction"),
-    (lambda t: t.anon.suppress("zip", cells=True, suppressed=1), errors.ArgumentError, "text"),
-    (lambda t: t.anon.suppress("age", cells=True, suppressed=[]), errors.ArgumentError, "text"),
+    (lambda t: t.anon.suppress("zip", 2, cells=True, suppressed=1), errors.ArgumentError, "text"),
+    (lambda t: t.anon.suppress("age", 2, cells=True, suppressed=[]), errors.ArgumentError, "text"),
     (lambda t: t.anon.suppress("age", 9, cells=True), errors.ArgumentError, "larger than"),
     (lambda t: chosen(t, 9), errors.ArgumentError, "larger than"),
     (lambda t: chosen(t, 2, cells=False), errors.ArgumentError, "match fewer"),

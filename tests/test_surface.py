@@ -18,6 +18,7 @@ import pytest
 import anonrisk
 from anonrisk import accessor, errors, releases, reporting
 from anonrisk.accessor import FUNCTIONS, AnonAccessor
+from anonrisk.api.asking import RENAMED
 from anonrisk.recode import Prefix
 
 ROOT = Path(__file__).parents[1]
@@ -225,3 +226,50 @@ def test_pandas_on_spark_is_there_or_says_why(monkeypatch):
     with warnings.catch_warnings(), contextlib.suppress(errors.MissingLibraryError):
         warnings.simplefilter("ignore")
         importlib.import_module("anonrisk.pandas_on_spark")
+
+
+# Words whose default still depends on the function, and what they are: none may come.
+SEVERAL_DEFAULTS = {
+    "alpha": {0.2, 1},  # a share, and the order of an entropy: both are called so
+    "beta": {0.05, 0.1},
+    "bins": {"auto", None},
+    "k": {None, 2, 5},
+    "length": {4, None},
+    "max_size": {3, 4},
+    "method": {"auto", "exact"},
+    "name": {None, "class_size"},
+    "sensitive": {(), None},
+    "variant": {"basic", "distinct"},
+}
+
+
+def test_a_parameter_has_one_default():
+    defaults = {}
+    for function in FUNCTIONS:
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.default is not inspect.Parameter.empty:
+                defaults.setdefault(name, set()).add(parameter.default)
+    several = {name: values for name, values in defaults.items() if len(values) > 1}
+    assert several == SEVERAL_DEFAULTS
+
+
+def test_columns_come_first_and_options_by_name():
+    """The quasi-identifier is the first argument; what is no column or limit has its name said."""
+    later = {"by", "k", "length", "population", "population_size", "sensitive", "sizes", "steps"}
+    later |= {"alpha", "beta", "distance", "domain_sizes", "group_size", "max_size", "measures"}
+    later |= {"upto", "variant"}
+    for function in FUNCTIONS:
+        _, *parameters = inspect.signature(function).parameters.values()
+        positional = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+        if "qids" in [one.name for one in parameters]:
+            assert positional[0] == "qids", function.__name__
+            assert {*positional[1:]} <= later, function.__name__
+
+
+@pytest.mark.parametrize(
+    ("word", "old", "new"),
+    [(word, *pair) for word, renamed in RENAMED.items() for pair in renamed.items()],
+)
+def test_an_old_name_is_answered_with_the_new_one(word, old, new):
+    with pytest.raises(errors.ArgumentError, match=f"^{old}= is called {new}= now$"):
+        getattr(anonrisk, word)(pd.DataFrame(CELLS), **{old: 1})

@@ -113,7 +113,7 @@ def test_answers_by_hand_are_those_of_the_oracle():
     asked = Counter()
     for case in HAND:
         options = {name: value for name, value in case.options.items() if value != "basic"}
-        taken = {"unit", "kind", "c"} | (
+        taken = {"unit", "variant", "c"} | (
             {"missing"} if case.label in ("k", "uniqueness") else set()
         )
         if (

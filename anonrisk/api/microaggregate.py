@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @in_one_state
-def microaggregate(frame: FrameT, columns: Names, k: int = 5) -> FrameT:
+def microaggregate(frame: FrameT, columns: Names, k: int) -> FrameT:
     r"""Replace numbers by the mean of a group of at least k records.
 
     Parameters

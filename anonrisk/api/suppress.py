@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def suppress(
     frame: FrameT,
     qids: Names | None = None,
-    k: int = 5,
+    k: int | None = None,
     *,
     cells: bool = False,
     suppressed: str | float | None = "*",
@@ -43,7 +43,7 @@ def suppress(
         As in `anonrisk.classes`. Unless `missing="wildcard"`, cells are marked from the last
         quasi-identifier on, so name the most precious first.
     k : int
-        The size from which a class is large enough.
+        The size from which a class is large enough; there is no default.
     cells : bool
         Suppress cells instead of leaving records out. With `missing="value"` that is repeated until
         no class is smaller than k, marked cells counted as equal to each other; if too few are
@@ -117,6 +117,8 @@ def suppress(
     2   b  <NA>
     3   b     5
     """
+    if k is None:
+        raise ArgumentError("k is needed: the size from which a class is large enough")
     k = whole_number(k, "k", at_least=1)
     one_of(missing, "missing", get_args(SuppressedAs))
     _check_marker(suppressed)

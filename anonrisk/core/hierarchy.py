@@ -39,7 +39,7 @@ class Hierarchy:
 
         Parameters
         ----------
-        given : dict, DataFrame, list of rows, str or Path
+        value : dict, DataFrame, list of rows, str or Path
             A dict of one root, whose nodes are dicts and whose leaves are lists; a table with a
             row per value and a column per level, from the value itself up to one common value; or
             the path of such a table as text separated by semicolons, without a header.

@@ -228,7 +228,7 @@ class Policy(Terms):
 
         Parameters
         ----------
-        given : mapping
+        value : mapping
             Plain values.
 
         Returns

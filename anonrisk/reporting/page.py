@@ -194,7 +194,7 @@ def html(
 
     Parameters
     ----------
-    found : Assessment
+    assessment : Assessment
         From `anonrisk.assess`.
     *more : results
         Others of its results to show: predictions and estimates of the population in their place,

@@ -102,7 +102,7 @@ def changes(df: pd.DataFrame) -> pd.DataFrame:
     df = anonrisk.generalize(df, ["born"], part="quarter")
     df = anonrisk.suppress(df, ["zip", "age"], k=5, cells=True, suppressed=None)
     df = anonrisk.suppress(df, "zip", cells=True, missing="wildcard", column_weights={"zip": 2})
-    df = anonrisk.microaggregate(df, "income")
+    df = anonrisk.microaggregate(df, "income", 5)
     df = anonrisk.perturb(df, "income", 2, seed=1, law="laplace")
     df = anonrisk.permute(df, "income", seed=1, by=["zip"])
     df = anonrisk.pseudonymize(df, "patient", key=Key.from_env("KEY"), period="30D", time="day")
