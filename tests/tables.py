@@ -270,7 +270,9 @@ def to_rows(table) -> list[dict]:
     table = table.frame if isinstance(table, HeldTable) else table
     if type(table).__name__ == "LazyFrame":
         table = table.collect()
-    if hasattr(table, "__arrow_c_stream__") and not isinstance(table, pd.DataFrame):
+    # From Spark 4.3 on its tables speak Arrow too, but not of every name and time.
+    of_spark = type(table).__module__.startswith("pyspark.")
+    if hasattr(table, "__arrow_c_stream__") and not (of_spark or isinstance(table, pd.DataFrame)):
         import pyarrow as pa
 
         return pa.table(table).to_pylist()
