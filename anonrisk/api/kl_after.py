@@ -205,7 +205,7 @@ def _listed(steps: Any) -> list[Any]:
 
 
 def _read(step: Mapping[Any, Any], qid: Qid, known: Sequence[Name]) -> _Way:
-    """Return widths of intervals from recodings, and refuse columns that are no part of it."""
+    """Separate widths of intervals from recodings; reject columns that are no part of it."""
     require(tuple(step), "column of a step", known)
     strange = [name for name in step if name not in qid]
     if strange:

@@ -121,14 +121,14 @@ class Outcome:
 
     @classmethod
     def failed(cls, message: str) -> Outcome:
-        """Return that a gate failed where nothing was measured, and why."""
+        """Return the outcome of a gate that failed where nothing was measured, and why."""
         said = cls.of(code=CODES[FAIL], status=FAIL, message=message)
         finding = Finding("files", FAIL, "fail", message)
         return replace(said, text="", findings=(finding,), message=message)
 
     @classmethod
     def refused(cls, status: str, message: str) -> Outcome:
-        """Return that there is no result, and why; for every reader there is."""
+        """Return the outcome without a result, and why, for every reader."""
         finding = Finding("table", COULD_NOT_ASSESS, "fail", message)
         said = cls.of(status=status, message=message)
         shown = f"{status.replace('_', ' ')}: {message}"

@@ -131,7 +131,7 @@ class Reader:
         return written
 
     def too_large(self) -> AnonRiskError:
-        """Return that aliases stand for too much."""
+        """Return an error: aliases stand for too much."""
         return self.error(
             f"the {self.what} is too large with its aliases (*) written out: write what is meant"
         )

@@ -171,7 +171,7 @@ class _Annotated(float):
         return _restored, (type(self), float(self), vars(self))
 
     def __str__(self) -> str:
-        """Return as much as `repr`."""
+        """Return the same as `repr`."""
         return repr(self)
 
 

@@ -87,7 +87,7 @@ def _unsupported(frame: Any) -> UnsupportedFrameError:
 
 
 def _is_arrow_table(frame: Any) -> bool:
-    """Return tables from streams that are gone once they are read, which have no length."""
+    """Return whether it is a table; a stream, gone once it is read, has no length."""
     kind = type(frame)
     if kind is HeldTable:
         return True

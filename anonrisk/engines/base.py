@@ -72,7 +72,7 @@ class Engine(Protocol):
         """Find classes elsewhere: `InPopulation`, `InHousehold`."""
 
     def annotate(self, frame: Any, asked: Asks[Answer]) -> Answer:
-        """Return something of each record: `SizeOfClass`, `MinimalUniques`."""
+        """Compute something for each record: `SizeOfClass`, `MinimalUniques`."""
 
     def keep(self, frame: Any, records: Selection) -> Any:
         """Select records by their classes."""

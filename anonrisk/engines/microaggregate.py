@@ -67,7 +67,7 @@ def means_of_several(tally: Tally, k: int) -> dict[Name, NDArray[Any]]:
 
 
 def too_large(name: Name) -> UnsupportedColumnError:
-    """Return that means are computed with floats."""
+    """Return an error: means are computed with floats."""
     return UnsupportedColumnError(
         f"column {name!r} holds whole numbers beyond 2**53 (about 9e15), whose means would not be "
         "exact; is it a number of something? Divide it first, or leave it out"

@@ -71,14 +71,14 @@ def check_k(k: int, n_records: int) -> None:
 
 
 def not_noisy(name: Name, kind: str) -> UnsupportedColumnError:
-    """Return that noise is for numbers."""
+    """Return an error: noise is for numbers."""
     return UnsupportedColumnError(
         f"column {name!r} holds values of kind {kind}; noise is for numbers and dates"
     )
 
 
 def not_markable(name: Name) -> ArgumentError:
-    """Return that a text cannot stand among numbers with a fraction."""
+    """Return an error: a text cannot stand among numbers with a fraction."""
     return ArgumentError(
         f"column {name!r} holds numbers with a fraction, which have no one way to be written "
         "beside a text: give suppressed=None (missing) or a number"
@@ -136,19 +136,19 @@ def missing_household(household: Name, n_missing: int) -> MissingUnitError:
 
 
 def not_a_number(weight: Name) -> WeightError:
-    """Return that weights must be numbers."""
+    """Return an error: weights must be numbers."""
     return WeightError(f"weight {weight!r} is not a column of numbers")
 
 
 def not_numbers(column: Name) -> UnsupportedColumnError:
-    """Return that only numbers lie in intervals of a width."""
+    """Return an error: only numbers lie in intervals of a width."""
     return UnsupportedColumnError(
         f"column {column!r} does not hold numbers; only those have a width"
     )
 
 
 def no_hierarchy(column: Name) -> ArgumentError:
-    """Return that numbers with a fraction have no place in a hierarchy."""
+    """Return an error: numbers with a fraction have no place in a hierarchy."""
     return ArgumentError(
         f"sensitive column {column!r} holds numbers with a fraction, which can be written in more "
         "than one way; a hierarchy is over text, whole numbers, dates or booleans"
@@ -188,7 +188,7 @@ def check_groups(by: Name, n_groups: int) -> None:
 
 
 def too_many_classes(limit: int, where: str = "to the driver") -> TooManyClassesError:
-    """Return that the classes are more than may leave an engine."""
+    """Return an error: the classes are more than may leave an engine."""
     return TooManyClassesError(
         f"the columns have more than {limit:,} different combinations, too many to bring {where}; "
         "recode the column with most values first, or leave it out"
@@ -257,5 +257,5 @@ def in_order(groups: Iterable[Group]) -> list[Group]:
 
 
 def unknown(asked: Asks[Any]) -> NotImplementedError:
-    """Return that a verb of an engine does not know what it is asked."""
+    """Return an error: a verb of an engine does not know what it is asked."""
     return NotImplementedError(f"this engine is not asked for {type(asked).__name__} here")

@@ -22,14 +22,14 @@ def not_a_time(name: Name, kind: str) -> UnsupportedColumnError:
 
 
 def too_far_away(name: Name) -> UnsupportedColumnError:
-    """Return that 64 bits of microseconds end."""
+    """Return an error: 64 bits of microseconds end."""
     return UnsupportedColumnError(
         f"time {name!r} holds instants that are too far from 1970 to be counted in microseconds"
     )
 
 
 def not_on_the_calendar(name: Name) -> UnsupportedColumnError:
-    """Return that numbers have no days."""
+    """Return an error: numbers have no days."""
     return UnsupportedColumnError(
         f"time {name!r} holds numbers, which have no days or hours; convert it to timestamps"
     )

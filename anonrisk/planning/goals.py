@@ -192,7 +192,7 @@ def outcome(
 def budgets(
     request: PlanRequest, required: Requirements, coded: Coded, rows: Booleans
 ) -> tuple[PlannedBudget, ...]:
-    """Return of every budget whether the table that is left keeps to it."""
+    """Return for every budget whether the table that is left keeps to it."""
     if not request.of_policy:
         return ()
     return tuple(_budget(goal, required, coded, rows) for goal in request.goals)

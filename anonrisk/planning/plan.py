@@ -604,7 +604,7 @@ def _title(plan: Plan) -> str:
 
 
 def _columns_table(plan: Plan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return of each column from what to what, how many values, what is lost and who is helped."""
+    """Return for each column from what to what, how many values, what is lost and who is helped."""
     names = []
     for i, (name, recoding) in enumerate(plan.recodings.items()):
         becomes = str(recoding)

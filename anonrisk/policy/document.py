@@ -81,7 +81,7 @@ def _parsed(source: Any, reader: documents.Reader, form: str) -> Any:
 
 
 def _is_path(source: str | Path) -> bool:
-    """Return a path from a text: every policy holds a colon and more than one line, or a brace."""
+    """Return whether it is a path: a policy holds a colon and several lines, or a brace."""
     if isinstance(source, Path):
         return True
     one_line = "\n" not in source and "{" not in source

@@ -54,7 +54,7 @@ def placed(policy: Terms) -> Iterator[tuple[str, Rule, Budget]]:
 
 
 def undecided(budgets: Iterable[Budget], *, of_policy: bool = False) -> str:
-    """Return of each limit why it decides nothing, and what to do."""
+    """Return for each limit why it decides nothing, and what to do."""
     instead = _INSTEAD + (_MEANT if of_policy else "")
     return f"no table can fail what is asked: {'; '.join(map(said, budgets))}; {instead}"
 

@@ -201,7 +201,7 @@ def of_columns(
 
 
 def no_records() -> Finding:
-    """Return that there is nothing to publish."""
+    """Return the finding of a table with nothing to publish."""
     return unknown("table", "it has no records; there is nothing to publish")
 
 

@@ -58,7 +58,7 @@ class ChainWords:
         return f"{self.one} {number:,} of the {self.noun}"
 
     def changed(self, number: int) -> AnonRiskError:
-        """Return that a record is not as it was written."""
+        """Return an error: a record is not as it was written."""
         return self.error(f"{self.name(number)} was changed, or put in")
 
     def check_place(self, number: int, result: Any) -> None:

@@ -196,7 +196,7 @@ def look_up(turn: Turn, doing: Doing) -> bytes:
 
 
 def not_issued(scope: str) -> UnknownPseudonymError:
-    """Return that there is no such pseudonym."""
+    """Return an error: there is no such pseudonym."""
     return UnknownPseudonymError(
         f"no such pseudonym was issued for scope {scope!r}; it may belong to another scope"
     )

@@ -179,7 +179,7 @@ def instant(value: dt.datetime, column: Name) -> int:
 
 
 def too_fine(column: Name) -> UnsupportedColumnError:
-    """Return that instants are kept in microseconds."""
+    """Return an error: instants are kept in microseconds."""
     return UnsupportedColumnError(
         f"column {column!r} holds instants finer than a microsecond, which Spark does not know; "
         "round them, for example with dt.floor('us')"

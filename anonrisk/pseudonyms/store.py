@@ -60,7 +60,7 @@ class IdentityStore:
             raise StoreError(f"{self.place} is not taken for {_WHAT}: {problem}")
 
     def none(self) -> StoreError:
-        """Return that there is no store here."""
+        """Return an error: there is no store here."""
         return StoreError(
             f"there is no store of identities in {self.place}. Is its address the right one? If "
             "so, admin= makes a new one"

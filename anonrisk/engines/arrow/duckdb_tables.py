@@ -30,7 +30,7 @@ class DuckDBTable(ArrowTable):
     """A DuckDB relation: a query, which is run for each look at it."""
 
     def carries(self) -> bool:
-        """Return no."""
+        """Return False."""
         return False
 
     def names(self) -> list[str]:
@@ -87,7 +87,7 @@ class RelationTable(TableAround):
     """What a DuckDB relation gives, to which its changed tables turn again."""
 
     def carries(self) -> bool:
-        """Return no."""
+        """Return False."""
         return False
 
     def attrs(self) -> dict[Any, Any]:

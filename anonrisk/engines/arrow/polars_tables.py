@@ -22,7 +22,7 @@ class PolarsTable(ArrowTable):
     """A Polars DataFrame."""
 
     def carries(self) -> bool:
-        """Return no."""
+        """Return False."""
         return False
 
     def names(self) -> list[str]:
@@ -54,7 +54,7 @@ class PolarsTable(ArrowTable):
         return {}
 
     def has_dictionary(self, name: str) -> bool:  # noqa: ARG002
-        """Return no: only texts have one, as categories that pandas sees."""
+        """Return False: only texts have one, as categories that pandas sees."""
         return False
 
     def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:

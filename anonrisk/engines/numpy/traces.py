@@ -168,7 +168,7 @@ _WORTH_A_LOOK = 0.7
 def rare(  # noqa: PLR0917
     index: Index, drawn: Integers, users: Integers, s: int, k: int, visits: Visits | None
 ) -> NDArray[np.float64]:
-    """Return of each user's first s drawn items whether fewer than k users have them all.
+    """Return for each user's first s drawn items whether fewer than k users have them all.
 
     The users who have the rarest item are looked at a few at a time, as long as that settles
     many sets; what is left then is found in one walk for all.

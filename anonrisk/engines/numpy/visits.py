@@ -38,7 +38,7 @@ class KeySet:
         return cls(keys, bits)
 
     def has(self, asked: Integers) -> Flags:
-        """Return of each number whether it is among them."""
+        """Return for each number whether it is among them."""
         if self.bits is not None:
             flags: Flags = (self.bits[asked >> 3] >> (asked & 7).astype(np.uint8)) & 1 > 0
             return flags

@@ -116,7 +116,7 @@ class PandasEngine:
         raise refusals.unknown(asked)
 
     def annotate(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:
-        """Return something of each record, in a Series or table with the table's own index."""
+        """Compute something for each record, in a Series or table with the table's own index."""
         from anonrisk.engines.pandas import suda
 
         match asked:

@@ -150,7 +150,7 @@ def _by_region(
 
 
 def labelled(places: NDArray[np.int64], labels: Sequence[str]) -> Any:
-    """Return each record a label, or none where its place is -1."""
+    """Label each record; one whose place is -1 gets none."""
     words = pd.Series(list(labels)) if labels else pd.Series([""])
     return words.array.take(places, allow_fill=True)
 

@@ -138,7 +138,7 @@ def _drawn(random: np.random.Generator, law: str, scale: float, size: int) -> ND
 
 
 def permute(frame: pd.DataFrame, columns: Qid, by: Qid, seed: int) -> pd.DataFrame:
-    """Return each record the cells of the next one in a random order of its group."""
+    """Move to each record the cells of the next one in a random order of its group."""
     random = np.random.default_rng(seed)
     order = random.permutation(len(frame))
     groups = np.zeros(len(frame), dtype=np.int64)

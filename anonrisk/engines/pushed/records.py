@@ -152,7 +152,7 @@ class CountedRecords:
                 raise refusals.missing_sensitive(self.sensitive.column, lost)
 
     def _no_rows(self) -> Exception:
-        """Return a table without rows from a driver that has lost them."""
+        """Return the error for a table without rows, or for a driver that has lost them."""
         expected = self.table.n_rows()
         if expected:
             return lost_rows(expected, 0)
@@ -186,7 +186,7 @@ def _ends(rows: Sequence[Row], q: str) -> tuple[Any, Any]:
 
 
 def lost_rows(expected: int, result: int) -> EngineError:
-    """Return that two counts of the same rows disagree."""
+    """Return an error: two counts of the same rows disagree."""
     return EngineError(
         f"the table had {expected:,} rows at first and {result:,} when they were grouped: it "
         "changes while it is measured, or rows are lost on the way"

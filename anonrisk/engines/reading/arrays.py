@@ -114,7 +114,7 @@ def _under_missing(array: Any) -> int:
 
 
 def _is_fill(under: Any, kind: Any) -> Any:
-    """Return of the bytes of each cell whether they are what libraries put where one is missing."""
+    """Return for the bytes of each cell whether libraries put them where one is missing."""
     fill = ~under.any(axis=1)
     if pa.types.is_floating(kind):
         fill |= np.isnan(np.ascontiguousarray(under).view(kind.to_pandas_dtype())[:, 0])

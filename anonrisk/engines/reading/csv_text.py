@@ -85,7 +85,7 @@ def rows(part: Part, lines: Iterable[str], sep: str | None) -> Iterator[list[str
 
 
 def damaged(part: Part, where: str = "") -> UnreadableTableError:
-    """Return that a file is not written as CSV."""
+    """Return an error: a file is not written as CSV."""
     return UnreadableTableError(
         f"{part.shown} is not a CSV file, or is damaged{where}: a quotation mark is not closed, "
         f"text follows a closing one, or a cell has more than {LONGEST_CELL:,} letters"
@@ -116,7 +116,7 @@ def same_header(first: Part, wanted: list[str], part: Part, names: list[str]) ->
 
 
 def wrong_width(part: Part, row: str, n_cells: int, width: int) -> UnreadableTableError:
-    """Return that a row has too few or too many cells."""
+    """Return an error: a row has too few or too many cells."""
     return UnreadableTableError(
         f"{part.shown} is damaged: {row} has {count_of(n_cells, 'cell')}, not {width} as the header"
     )

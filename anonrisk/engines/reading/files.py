@@ -200,7 +200,7 @@ def refuse_spreadsheets(parts: Sequence[Part]) -> None:
 
 
 def nameless(part: Part) -> UnreadableTableError:
-    """Return that a file has no first line."""
+    """Return an error: a file has no first line."""
     return UnreadableTableError(f"{part.shown} is empty: it has not even names of columns")
 
 
@@ -230,7 +230,7 @@ def check_names(wanted: Wanted, dtypes: Mapping[str, str], columns: Collection[s
 
 
 def not_all(name: str, kind: str, n_cells: int) -> UnreadableTableError:
-    """Return that some cells are not what the caller takes them for."""
+    """Return an error: some cells are not what the caller takes them for."""
     return UnreadableTableError(
         f"column {name!r} does not hold {kind}s alone, but {count_of(n_cells, 'other cell')}; "
         f"say --dtypes {shown(name)}=text, or which text means missing with --na"
@@ -249,7 +249,7 @@ def digits(number: str) -> str:
 
 
 def not_exact(name: str, n_cells: int) -> UnreadableTableError:
-    """Return that some cells would be the same number although they are written differently."""
+    """Return an error: cells that are written differently would be the same number."""
     return UnreadableTableError(
         f"column {name!r} has {count_of(n_cells, 'number')} with more digits than a floating-point "
         "number keeps, so that different ones would count as the same; "
@@ -258,7 +258,7 @@ def not_exact(name: str, n_cells: int) -> UnreadableTableError:
 
 
 def blank(line: str) -> UnreadableTableError:
-    """Return that nobody can tell whether a line of a table of one column is a row."""
+    """Return an error: nobody can tell whether a line of a table of one column is a row."""
     return UnreadableTableError(
         f"{line} is blank: with one column that may be a missing value or no row at all; "
         'write "" for a missing value'
@@ -266,7 +266,7 @@ def blank(line: str) -> UnreadableTableError:
 
 
 def in_folders_too(name: str) -> UnreadableTableError:
-    """Return that nobody can tell which of two columns of one name is meant."""
+    """Return an error: nobody can tell which of two columns of one name is meant."""
     return UnreadableTableError(f"column {name!r} is in the files and in their folders")
 
 

@@ -62,7 +62,7 @@ class _Streams(io.RawIOBase):
         self._stream, self._waiting = begin(), b""
 
     def readable(self) -> bool:
-        """Return that it can be read."""
+        """Return whether it can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:

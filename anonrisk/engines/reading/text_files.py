@@ -86,7 +86,7 @@ def refuse_spreadsheet(part: Part, begin: bytes) -> None:
 
 
 def other_mark(part: Part, encoding: str | None) -> UnreadableTableError:
-    """Return that a file begins with the mark of another encoding than it is said to have."""
+    """Return an error: a file begins with the mark of another encoding than it is said to have."""
     return UnreadableTableError(
         f"{part.shown} begins with the mark of another encoding than {encoding}; "
         "say that one, or leave --encoding out for UTF-8"
@@ -94,7 +94,7 @@ def other_mark(part: Part, encoding: str | None) -> UnreadableTableError:
 
 
 def not_in(encoding: str | None, part: Part) -> UnreadableTableError:
-    """Return that a file has bytes that are no letters in its encoding."""
+    """Return an error: a file has bytes that are no letters in its encoding."""
     if encoding is None:
         return UnreadableTableError(
             f"{part.shown} is not text in UTF-8; say which --encoding it has, "
@@ -106,7 +106,7 @@ def not_in(encoding: str | None, part: Part) -> UnreadableTableError:
 
 
 def no_text(part: Part) -> UnreadableTableError:
-    """Return that a file holds NUL, as text does only if it is read in the wrong encoding."""
+    """Return an error: a file holds NUL, as text does only if it is read in the wrong encoding."""
     return UnreadableTableError(
         f"{part.shown} holds the character NUL, and is no text file, or one in another encoding; "
         "say which, as --encoding utf-16-le"

@@ -15,7 +15,7 @@ _DAY = 86_400_000_000
 
 
 def on_calendar(projection: Projection, name: Name) -> bool:
-    """Return dates and timestamps from plain numbers; refuse everything else."""
+    """Return whether it holds dates or timestamps, not plain numbers; reject everything else."""
     kind = projection.fields[projection.names.index(str(name))].dataType.typeName()
     if kind in ("date", "timestamp", "timestamp_ntz"):
         return True

@@ -162,7 +162,7 @@ def _drawn(projection: Projection, law: str, scale: float, seed: int) -> Any:
 
 
 def permute(frame: DataFrame, columns: Qid, by: Qid, seed: int) -> DataFrame:
-    """Return each record the cells of the next one in a random order of its group; lazy."""
+    """Move to each record the cells of the next one in a random order of its group; lazily."""
     with guarded("permute"):
         projection = Projection.of(frame)
         f, window = projection.functions, projection.window

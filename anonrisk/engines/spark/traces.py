@@ -73,7 +73,7 @@ class PointSets:
         return users.where("weight > 0")
 
     def rare(self) -> DataFrame:
-        """Return of each drawn set whether fewer than k users have it: s, u, weight, hit."""
+        """Return for each drawn set whether fewer than k users have it: s, u, weight, hit."""
         f, k = self.f, self.question.k
         drawn = self._drawn()
         counted = self._pairs().unionAll(self._longer(drawn)).hint("merge")
@@ -378,7 +378,7 @@ class _TracesPlan:
         return self._sums(s, users, f.col("share"), f.col("share") * f.col("weight"))
 
     def _rare(self, chosen: DataFrame, s: int) -> DataFrame:
-        """Return of the first s points of each user whether fewer than k users have them all."""
+        """Return for the first s points of each user whether fewer than k users have them all."""
         f = self.f
         sets = (
             chosen.where(f.col("j") <= s)

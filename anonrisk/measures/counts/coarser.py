@@ -27,7 +27,7 @@ class EqualBins:
     number: int
 
     def __str__(self) -> str:
-        """Return it without a value of the table."""
+        """Describe it without a value of the table."""
         return f"{self.number:,} bins of equal width"
 
 
@@ -54,7 +54,7 @@ class FirstCharacters:
         return cls(longest - 1) if longest > 1 else None
 
     def __str__(self) -> str:
-        """Return it without a value of the table."""
+        """Describe it without a value of the table."""
         if self.months:
             return "year and month"
         return f"first {self.length:,} character{'' if self.length == 1 else 's'}"
@@ -81,7 +81,7 @@ class Commonest:
         return cls(frozenset(order[:number])) if number else None
 
     def __str__(self) -> str:
-        """Return it without a value of the table."""
+        """Describe it without a value of the table."""
         many = len(self.words) > 1
         return f"{f'{len(self.words):,} commonest' if many else 'commonest value'}, others merged"
 

@@ -187,7 +187,7 @@ class Level(Recoding):
         return self.hierarchy
 
     def knows(self, domain: Domain) -> Booleans:
-        """Return of each value whether it is a leaf of the hierarchy."""
+        """Return for each value whether it is a leaf of the hierarchy."""
         leaves = self._tree().leaves
         return np.array([value in leaves for value in domain.texts()], dtype=bool)
 
@@ -225,7 +225,7 @@ def _root(hierarchy: Hierarchy) -> str:
 
 
 def fingerprint_of(hierarchy: Hierarchy) -> str:
-    """Return one hierarchy from another without naming its values."""
+    """Return what tells one hierarchy from another without naming its values."""
     paths = json.dumps(sorted(hierarchy.leaves.values()))
     return hashlib.sha256(paths.encode()).hexdigest()[:16]
 

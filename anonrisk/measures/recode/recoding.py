@@ -35,7 +35,7 @@ class Recoding(ABC):
         return None
 
     def knows(self, domain: Domain) -> Booleans:
-        """Return of each value whether there is a group for it."""
+        """Return for each value whether there is a group for it."""
         return np.ones(len(domain), dtype=bool)
 
     @property

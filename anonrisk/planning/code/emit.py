@@ -196,7 +196,7 @@ def _listed(cells: list[str]) -> str:
 
 
 def _digits(text: str, places: Iterable[int]) -> str:
-    """Return that there are digits at these places."""
+    """Return the sentence that there are digits at these places."""
     digits = ", ".join(f"'{digit}'" for digit in range(10))
     return " AND ".join(f"SUBSTR({text}, {place}, 1) IN ({digits})" for place in places)
 

@@ -239,7 +239,7 @@ def by_region(regions: Regions, tally: Tally, qid: Qid, others: Qid) -> Coded:
 def told(
     axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition
 ) -> tuple[Regions, PlanOutcome, list[float]]:
-    """Return regions by the places that they need; measure their classes and columns."""
+    """Describe regions by the places that they need; measure their classes and columns."""
     regions = regions_of(axes, qid, tally, parts)
     sizes = parts.sizes
     n = int(sizes.sum())
@@ -270,7 +270,7 @@ def told(
 
 
 def regions_of(axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition) -> Regions:
-    """Return regions by the places that they need."""
+    """Describe regions by the places that they need."""
     cuts, boxes = parts.cuts.copy(), parts.boxes.copy()
     columns: dict[Name, ByRegion] = {}
     for c, (name, axis) in enumerate(zip(qid, axes, strict=True)):

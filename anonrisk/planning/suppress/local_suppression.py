@@ -375,7 +375,7 @@ class _KeysBelow:
         self.codes[cells] = -1
 
     def enough(self, sets: list[Columns]) -> Booleans:
-        """Return of each set, and each key, whether losing it is enough for the key itself."""
+        """Return for each set, and each key, whether losing it is enough for the key itself."""
         return np.stack(
             [self.keys.sizes(self.without(chosen))[self.below] >= self.k for chosen in sets]
         )

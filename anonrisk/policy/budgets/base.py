@@ -441,7 +441,7 @@ class ReleaseBudget(Budget):
     """What a check of one table says, in place of a number."""
 
     def not_expected(self, context: Context) -> str:
-        """Return that a batch is one table."""
+        """Return the sentence that a batch is one table."""
         return ": a batch is one table; Release.check judges several"
 
 

@@ -92,5 +92,5 @@ class MaxSuppressed(base.TableBudget):
         return "1 is every row; 5% is 0.05"
 
     def not_expected(self, context: Context) -> str:
-        """Return that only whoever removed rows knows of them."""
+        """Return the sentence that only whoever removed rows knows of them."""
         return ": a batch does not tell what was removed from it"

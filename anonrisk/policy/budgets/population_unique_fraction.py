@@ -76,5 +76,5 @@ class PopulationUniqueFraction(base.SizeBudget):
         )
 
     def not_expected(self, context: Context) -> str | None:
-        """Return that an expectation knows no suppressed cells."""
+        """Return the sentence that an expectation knows no suppressed cells."""
         return None if context.suppressed is None else NOT_LOOKED_FOR

@@ -150,5 +150,5 @@ class PredictedSingletons(base.SizeBudget):
         return {"group_size": self.group_size, limit: self.limit}
 
     def not_expected(self, context: Context) -> str | None:
-        """Return that an expectation knows no suppressed cells."""
+        """Return the sentence that an expectation knows no suppressed cells."""
         return None if context.suppressed is None else NOT_LOOKED_FOR

@@ -313,7 +313,7 @@ class RiskBudget(base.SizeBudget):
         return own
 
     def not_expected(self, context: Context) -> str | None:
-        """Return that an expectation knows neither weights nor suppressed cells."""
+        """Return the sentence that an expectation knows neither weights nor suppressed cells."""
         if self.attacker == "prosecutor":
             return None
         if context.weight is not None:

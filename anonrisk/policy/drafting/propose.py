@@ -144,7 +144,7 @@ def unlike(
 def with_reasons(
     made: Mapping[Name, Proposal], facts: Mapping[Name, Facts], together: Together
 ) -> dict[Name, Proposal]:
-    """Return of each quasi-identifier whom it singles out, and what else it may be."""
+    """Return for each quasi-identifier whom it singles out, and what else it may be."""
     # Counts cannot tell what is sensitive; they are asked where no name has told.
     ask = not any(proposal.role == "sensitive" for proposal in made.values())
     return {

@@ -73,7 +73,7 @@ def summed(key: Integers, hashes: Hashes, n: int) -> Hashes:
 
 
 def all_alike(group: Integers, value: Integers) -> Booleans:
-    """Return of each member whether all of the group have its value."""
+    """Return for each member whether all of the group have its value."""
     item = np.empty(group.max(initial=0) + 1, dtype=value.dtype)
     item[group] = value
     differs = np.zeros(len(item), dtype=bool)

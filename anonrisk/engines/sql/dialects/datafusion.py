@@ -143,7 +143,7 @@ class DataFusion(Dialect):
         return query
 
     def in_transaction(self, connection: Any) -> bool:  # noqa: ARG002
-        """Return that no transaction is to begin: there are none."""
+        """Return whether no transaction is to begin: there are none."""
         return True
 
     def cursor(self, connection: Any, *, streams: bool) -> Any:  # noqa: ARG002
