@@ -318,7 +318,7 @@ class AnonAccessor(Generic[FrameT]):
     def microaggregate(
         self,
         columns: Names,
-        k: int,
+        k: int | None = None,
     ) -> FrameT:
         """Replace numbers by the mean of a group of at least k records."""
     def permute(

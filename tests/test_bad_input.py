@@ -111,3 +111,23 @@ def test_errors_catch_as_what_python_would_raise():
 def test_a_path_is_no_table(call, path):
     with pytest.raises(errors.ArgumentError, match=r"pandas\.read_csv, or give anonrisk\.scan"):
         call(path)
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda t: t.anon.plan("zip", k=2, hierarchies="x.csv"), "hierarchies= is a dict from"),
+        (lambda t: t.anon.explore("zip", hierarchies="x.csv"), "hierarchies= is a dict from"),
+        (lambda t: t.anon.utility("zip", original=t, hierarchies="x"), "hierarchies= is a dict"),
+        (lambda t: t.anon.plan("zip", k=2, column_weights=[]), "column_weights= is a dict from"),
+        (lambda t: t.anon.probabilistic_k("zip", 9, domain_sizes=3), "domain_sizes= is a dict"),
+        (lambda t: t.anon.plan("zip", k=2, previous=t), "previous= is a Plan, not a DataFrame"),
+        (lambda t: t.anon.report("zip", group_size=0), "group_size must be a whole number, at"),
+        (lambda t: t.anon.microaggregate("age"), "k is needed"),
+        (lambda t: t.anon.suppress("zip"), "k is needed"),
+    ],
+)
+def test_what_is_no_mapping_no_plan_and_no_number(ask, says):
+    table = pd.DataFrame({"zip": list("aabb"), "age": [1, 2, 3, 4]})
+    with pytest.raises(errors.ArgumentError, match=says):
+        ask(table)

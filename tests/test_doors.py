@@ -55,7 +55,7 @@ def budgets(draw, *, sensitive):
     k = st.fixed_dictionaries({"at_least": st.integers(1, 3), "severity": SEVERITY})
     unique = st.fixed_dictionaries({"at_most": st.sampled_from([0, 0.4]), "severity": SEVERITY})
     diverse = st.fixed_dictionaries(
-        {"l": st.integers(1, 2), "kind": st.sampled_from(["distinct", "entropy"])},
+        {"l": st.integers(1, 2), "variant": st.sampled_from(["distinct", "entropy"])},
         optional={"severity": SEVERITY},
     )
     close = st.fixed_dictionaries(

@@ -164,7 +164,7 @@ def test_every_engine_says_what_the_library_says(batch_of, about):
         )
         for row in details["budgets"]:
             kwargs = result.expectation_config.kwargs
-            values[row["budget"], kwargs.get("kind"), row["limit"]] = row["value"]
+            values[row["budget"], kwargs.get("variant"), row["limit"]] = row["value"]
     measure = {**about, "sensitive": "ill"}
     expected = {
         ("k", None, 2): 1,
@@ -339,7 +339,7 @@ def test_expectations_on_the_same_columns_share_one_computation(batch_of, monkey
         return real(policy, table)
 
     monkeypatch.setattr(metrics, "count", counted)
-    together = [one for one in all_expectations() if getattr(one, "kind", "") != "recursive"]
+    together = [one for one in all_expectations() if getattr(one, "variant", "") != "recursive"]
     validated(batch, [*together, gx.ExpectKAnonymityToBeAtLeast(qids=Q, k=3)])
     # Sizes, and all scores that need nothing else.
     assert len(calls) == 2

@@ -76,7 +76,7 @@ def rules_of(policy, *, strict):
             if budget.name == "k":
                 k = max(k, budget.limit)
             elif budget.name == "ldiv":
-                goals.append(("ill", budget.kind, budget.limit, budget.c))
+                goals.append(("ill", budget.variant, budget.limit, budget.c))
             elif budget.name == "tcloseness":
                 goals.append(("stage", budget.distance, budget.limit, None))
             elif strict:

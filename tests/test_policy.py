@@ -304,7 +304,7 @@ BAD_BUDGETS = [
     ({"ldiv": {"l": 2, "variant": "recursive", "c": 0}}, ["above 0"]),
     ({"ldiv": {"l": 2, "variant": "recursive", "c": NAN}}, ["finite"]),
     ({"ldiv": {"l": 0.5, "variant": "entropy"}}, ["from 1"]),
-    ({"ldiv": {"l": 2, "kind": "entropi"}}, ["did you mean 'entropy'"]),
+    ({"ldiv": {"l": 2, "variant": "entropi"}}, ["did you mean 'entropy'"]),
     ({"ldiv": {"l": 2, "sensitive": []}}, ["empty"]),
     ({"tcloseness": {"t": 0.2}}, ["needs distance"]),
     ({"tcloseness": {"distance": "equal"}}, ["needs t"]),

@@ -87,7 +87,7 @@ def test_every_budget_of_sizes_and_values(frame):
     for budget, value in expected.items():
         assert only(verdict, budget).value == pytest.approx(value, rel=1e-12), budget
         assert only(verdict, budget).qid == ("zip", "age")
-    by_kind = {f.parameters["kind"]: f for f in verdict.findings if f.budget == "ldiv"}
+    by_kind = {f.parameters["variant"]: f for f in verdict.findings if f.budget == "ldiv"}
     assert by_kind["distinct"].value == table.anon.ldiv(q, "ill")
     assert by_kind["entropy"].value == pytest.approx(table.anon.ldiv(q, "ill", "entropy"))
     assert by_kind["recursive"].value == table.anon.ldiv(q, "ill", "recursive", c=3)

@@ -28,7 +28,7 @@ RENAMED = {
         "max_suppression": "max_suppressed",
         "weights": "column_weights",
     },
-    "report": {"policy_or_qids": "qids"},
+    "report": {"policy_or_qids": "policy= or qids"},
     "summary": {"at": "sizes", "qid_sets": "qids"},
     "suppress": {"weights": "column_weights"},
     "trajectory": {"user": "unit"},

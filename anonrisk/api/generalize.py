@@ -73,7 +73,7 @@ def generalize(
     anonrisk.plan : finds how coarse each column must become
     anonrisk.microaggregate : means of groups instead of bins
     anonrisk.suppress : leaves out what stays rare
-    anonrisk.measures.recode.Bins : one of the recodings
+    anonrisk.recode.Bins : one of the recodings
 
     Examples
     --------

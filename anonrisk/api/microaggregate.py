@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import columns_to_change
 from anonrisk.core.arguments import whole_number
+from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.change import GroupMeans
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @in_one_state
-def microaggregate(frame: FrameT, columns: Names, k: int) -> FrameT:
+def microaggregate(frame: FrameT, columns: Names, k: int | None = None) -> FrameT:
     r"""Replace numbers by the mean of a group of at least k records.
 
     Parameters
@@ -26,7 +27,7 @@ def microaggregate(frame: FrameT, columns: Names, k: int) -> FrameT:
         equal values together. Several: grouped jointly by MDAV. Only that makes every combination
         of their values occur k times; column by column it does not.
     k : int
-        The least number of records in a group.
+        The least number of records in a group; there is no default.
 
     Returns
     -------
@@ -40,7 +41,7 @@ def microaggregate(frame: FrameT, columns: Names, k: int) -> FrameT:
     --------
     anonrisk.generalize : bins and prefixes instead of means
     anonrisk.perturb : noise instead of means
-    anonrisk.measures.recode.quantile_map : medians of groups, by hand
+    anonrisk.recode.quantile_map : medians of groups, by hand
 
     Notes
     -----
@@ -64,6 +65,8 @@ def microaggregate(frame: FrameT, columns: Names, k: int) -> FrameT:
     >>> df.anon.microaggregate("income", k=2)["income"].tolist()
     [11, 11, 31, 31, 31]
     """
+    if k is None:
+        raise ArgumentError("k is needed: the least number of records in a group")
     k = whole_number(k, "k", at_least=1)
     engine, names = columns_to_change(frame, columns)
     return engine.rewrite(frame, GroupMeans(names, k))

@@ -20,6 +20,7 @@ from anonrisk.api.sensitive import (
     with_distance,
 )
 from anonrisk.api.upstairs import load_policy
+from anonrisk.core import arguments
 from anonrisk.core.arguments import not_negative, one_of, positive, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.literals import PlanMethod, Split
@@ -397,7 +398,7 @@ def plan(  # noqa: PLR0915
         loss_about = asked.about_loss(frame, request.qid, sensitive) if private else ()
     loss_about += target_of(kept, target, request.qid, engine.schema(frame))
     check_previous(previous, request.qid)
-    by_column = dict(hierarchies or {})
+    by_column = arguments.by_column(hierarchies, "hierarchies")
     require(by_column, "hierarchy of", request.qid)
     by_column |= {name: [Keep()] for name in request.fixed}
     weighted = _weights(request.qid, column_weights)
@@ -532,6 +533,7 @@ def _is_number(value: Any) -> bool:
 def _weights(qid: Qid, value: Mapping[Name, float] | None) -> list[float] | None:
     if value is None:
         return None
+    value = arguments.by_column(value, "column_weights")
     require(value, "weight of", qid)
     weights = [value.get(name, 1.0) for name in qid]
     for name, weight in zip(qid, weights, strict=True):

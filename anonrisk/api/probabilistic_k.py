@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
-from anonrisk.core.arguments import whole_number
+from anonrisk.core.arguments import by_column, whole_number
 from anonrisk.core.columns import nearest
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.probabilistic import domain_size, share_between
@@ -117,7 +117,7 @@ def measured_domain(
 ) -> tuple[ClassCounts, int, bool]:
     """Count the classes, and the values that are possible: given, or as many as there are."""
     engine, question = question_of(frame, qids, unit=unit, missing=missing)
-    fields = dict(domain_sizes or {})
+    fields = by_column(domain_sizes, "domain_sizes")
     unknown = next((name for name in fields if name not in question.qid), None)
     if unknown is not None:
         hint = nearest(unknown, question.qid)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
-from anonrisk.core.arguments import not_negative, one_of, whole_number
+from anonrisk.core.arguments import by_column, not_negative, one_of, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.literals import SuppressedAs
 from anonrisk.errors import ArgumentError
@@ -163,7 +163,7 @@ def _chosen_by(question: Question, marker: Any, weights: Mapping[Any, float] | N
             f"missing='wildcard' counts records, and unit {question.unit!r} has several: bring the "
             "table to one row a person, or take missing='value'"
         )
-    fields = dict(weights or {})
+    fields = by_column(weights, "column_weights")
     require(fields, "column of column_weights=", question.qid)
     return [_weight(fields.get(name, 1.0), name) for name in question.qid]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.loss import loss_word
 from anonrisk.api.question import question_of
+from anonrisk.core.arguments import by_column
 from anonrisk.core.columns import as_name, require
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.engines import engine_for
@@ -123,7 +124,9 @@ def utility(
     roles = dict.fromkeys(qid, "quasi-identifier") | dict.fromkeys(more, "sensitive column")
     engine.schema(frame).check(roles)
     engine.schema(original).check(roles)
-    fields = {name: Hierarchy.of(tree) for name, tree in (hierarchies or {}).items()}
+    fields = {
+        name: Hierarchy.of(tree) for name, tree in by_column(hierarchies, "hierarchies").items()
+    }
     require(fields, "hierarchy of", qid)
     sets = tuple((name, *more) for name in qid)
     before = dict(zip(qid, engine.tally(original, ClassesOfSets(sets)), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
@@ -26,6 +27,19 @@ def _within(value: Any) -> bool:
         return 0 <= float(value) < _TOO_LARGE
     except OverflowError:
         return False
+
+
+def by_column(value: Any, name: str) -> dict[Any, Any]:
+    """Read a mapping from columns, which may be left out.
+
+    Examples
+    --------
+    >>> by_column(None, "hierarchies"), by_column({"zip": 2}, "column_weights")
+    ({}, {'zip': 2})
+    """
+    if value is not None and not isinstance(value, Mapping):
+        raise ArgumentError(f"{name}= is a dict from columns, not a {type(value).__name__}")
+    return dict(value or {})
 
 
 def whole_number(value: Any, what: str, *, at_least: int) -> int:

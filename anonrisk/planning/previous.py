@@ -30,6 +30,10 @@ def check_previous(previous: Plan | None, qid: Qid) -> None:
     """Reject a plan that the next one cannot follow."""
     if previous is None:
         return
+    if not hasattr(previous, "recodings"):
+        raise ArgumentError(
+            f"previous= is a Plan, not a {type(previous).__name__}: Plan.from_json reads one"
+        )
     if previous.regions is not None:
         raise ArgumentError(
             "a multidimensional plan is kept by applying it again: anonrisk.apply says whether it "

@@ -9,7 +9,7 @@ from anonrisk.api.plan import require_share
 from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about, with_distance
-from anonrisk.core.arguments import one_of, whole_number
+from anonrisk.core.arguments import by_column, one_of, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.progress import shown, tell
@@ -133,7 +133,7 @@ def explore(
             f"an explorer counts records, and the table declares persons by {question.unit!r}: "
             "bring it to one record a person, then declare without unit="
         )
-    fields = dict(hierarchies or {})
+    fields = by_column(hierarchies, "hierarchies")
     require(fields, "hierarchy of", question.qid)
     free = tuple(column for column in question.qid if column not in fields)
     with shown(progress=progress):

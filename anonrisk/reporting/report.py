@@ -9,6 +9,7 @@ from anonrisk.api.classes import classes
 from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about
+from anonrisk.core.arguments import whole_number
 from anonrisk.core.progress import shown
 from anonrisk.errors import ArgumentError, EngineError
 
@@ -110,6 +111,8 @@ def report(
     from anonrisk.reporting.page import Report
     from anonrisk.reporting.summary import summarise
 
+    if group_size is not None:
+        whole_number(group_size, "group_size", at_least=1)
     if isinstance(qids, Policy):
         raise ArgumentError("a policy goes by its name: report(policy=…)")
     judged = policy is not None

@@ -149,7 +149,7 @@ def ladder(tally: Tally, name: Name, offered: Sequence[Recoding], loss: CellLoss
     if not isinstance(steps[0].recoding, Star):
         raise PlanError(
             f"the coarsest recoding that is offered for column {name!r} must put all of its values "
-            "together: end the list with anonrisk.measures.recode.Star()"
+            "together: end the list with anonrisk.recode.Star()"
         )
     if isinstance(steps[-1].recoding, Keep) and tally.domains[name].kind not in TOLD:
         raise PlanError(
