@@ -1,34 +1,4 @@
 """Recodings as data, under the path that users import them by."""
 
-from anonrisk.measures.recode.dates import DatePart
-from anonrisk.measures.recode.kinds import Bins, Keep, Level, Star, TopBottom, from_dict
-from anonrisk.measures.recode.quantiles import (
-    normalised_error,
-    quantile_map,
-    rank_difference,
-    ranks,
-    sample_size,
-    sampled_quantiles,
-)
-from anonrisk.measures.recode.recoding import Recoding
-from anonrisk.measures.recode.texts import MergeRare, Prefix, ZipArea
-
-__all__ = [
-    "Bins",
-    "DatePart",
-    "Keep",
-    "Level",
-    "MergeRare",
-    "Prefix",
-    "Recoding",
-    "Star",
-    "TopBottom",
-    "ZipArea",
-    "from_dict",
-    "normalised_error",
-    "quantile_map",
-    "rank_difference",
-    "ranks",
-    "sample_size",
-    "sampled_quantiles",
-]
+from anonrisk.measures.recode import *  # noqa: F403
+from anonrisk.measures.recode import __all__  # noqa: F401

@@ -9,6 +9,7 @@ import pytest
 
 import anonrisk
 from anonrisk import errors
+from anonrisk.recode import Prefix
 
 CELLS = {"zip": ["secret1", "secret2"], "age": [34, 51], "who": [1, 2]}
 PEOPLE = pd.DataFrame(CELLS)
@@ -113,11 +114,16 @@ def test_a_path_is_no_table(call, path):
         call(path)
 
 
+PLANNED = anonrisk.Plan({"zip": Prefix(1)}).to_json()
+
+
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
         (lambda t: t.anon.plan("zip", k=2, hierarchies="x.csv"), "hierarchies= is a dict from"),
         (lambda t: t.anon.explore("zip", hierarchies="x.csv"), "hierarchies= is a dict from"),
+        (lambda t: anonrisk.Plan.from_json(PLANNED, "x.csv"), "hierarchies= is a dict from"),
+        (lambda t: t.anon.report(policy="p.yaml"), "policy is a Policy, not a str: Policy.load"),
         (lambda t: t.anon.utility("zip", original=t, hierarchies="x"), "hierarchies= is a dict"),
         (lambda t: t.anon.plan("zip", k=2, column_weights=[]), "column_weights= is a dict from"),
         (lambda t: t.anon.probabilistic_k("zip", 9, domain_sizes=3), "domain_sizes= is a dict"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 import numpy as np
 
 from anonrisk.core import documents, pictures, render
-from anonrisk.core.arguments import one_of, whole_number
+from anonrisk.core.arguments import by_column, one_of, whole_number
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.core.literals import OnUnseen, PlanPicture
 from anonrisk.core.render import PrintedTable, count_of, joined, named, percent
@@ -184,8 +184,11 @@ class Plan(Document):
         edited: bool = False,
     ) -> Self:
         """Read back what `to_dict` gave; see `from_json`."""
+        # What is wrong with a hierarchy is no fault of the plan.
+        named_trees = by_column(hierarchies, "hierarchies")
+        trees = {column: Hierarchy.of(tree) for column, tree in named_trees.items()}
         try:
-            plan = cls(**_read(stored, hierarchies))
+            plan = cls(**_read(stored, trees))
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             if isinstance(error, PlanError):
                 raise
@@ -349,9 +352,8 @@ def without_digest(plan: Plan) -> dict[str, Any]:
     return {**stored, "anonrisk_plan": _WITHOUT_DIGEST}
 
 
-def _read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> dict[str, Any]:
+def _read(stored: Mapping[str, Any], trees: Mapping[Name, Hierarchy]) -> dict[str, Any]:
     """Read the fields of a plan by their types."""
-    trees = {c: Hierarchy.of(argument) for c, argument in (hierarchies or {}).items()}
     if stored["anonrisk_plan"] not in (_VERSION, _WITHOUT_DIGEST):
         raise PlanError("the plan was written by another version of anonrisk")
     recodings = {}

@@ -36,6 +36,15 @@ _ROLES = ("column", "role", "reason")
 _GUESS = "Every role is a guess: decide, then remove reviewed: false; until then no table passes."
 
 
+def require_policy(value: Any) -> Policy:
+    """Return a policy; reject everything else."""
+    if not isinstance(value, Policy):
+        raise ArgumentError(
+            f"policy is a Policy, not a {type(value).__name__}: Policy.load reads a file"
+        )
+    return value
+
+
 def text(policy: Terms) -> str:
     """Write the rules, a line a budget; of a draft first the columns."""
     if policy.drafted is None:

@@ -106,7 +106,7 @@ def report(
     'Fail'
     """
     from anonrisk.policy.finding import LIMITS
-    from anonrisk.policy.policy import Policy
+    from anonrisk.policy.policy import Policy, require_policy
     from anonrisk.reporting.measured import measured
     from anonrisk.reporting.page import Report
     from anonrisk.reporting.summary import summarise
@@ -118,12 +118,11 @@ def report(
     judged = policy is not None
     if policy is None:
         policy = _of_columns(frame, qids, sensitive, unit, missing)
-    elif not isinstance(policy, Policy):
-        raise ArgumentError(
-            f"policy is a Policy, not a {type(policy).__name__}: Policy.load reads a file"
-        )
-    elif (qids, sensitive, unit, missing) != (None, None, None, "value"):
-        raise ArgumentError("a policy says its columns itself: leave the others out")
+    else:
+        require_policy(policy)
+        columns = (qids, sensitive, unit)
+        if missing != "value" or any(column is not None for column in columns):
+            raise ArgumentError("give a policy or columns, not both: a policy names its own")
     with shown(progress=progress):
         result = measured(
             policy,

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.paths import as_path
 from anonrisk.core.render import count_of
 from anonrisk.errors import ArgumentError, StateError
-from anonrisk.policy import Policy
 from anonrisk.policy.budgets.base import SensitiveBudget
 from anonrisk.policy.finding import name_of
 from anonrisk.policy.measure import asked_by
+from anonrisk.policy.policy import require_policy
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.table import CheckedTable, policy_for
 from anonrisk.pseudonyms.keys import as_key
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from anonrisk.policy import Verdict
+    from anonrisk.policy import Policy, Verdict
     from anonrisk.pseudonyms.keys import Key
 
 # What users configure, whatever file this is.
@@ -222,10 +222,7 @@ def foreach_batch(
 
 
 def _check(policy: Any, release: Any, quarantine: Any, fail_on: Any) -> None:
-    if not isinstance(policy, Policy):
-        raise ArgumentError(
-            f"policy is a Policy, not a {type(policy).__name__}: Policy.load reads a file"
-        )
+    require_policy(policy)
     if not isinstance(quarantine, str) or not quarantine.strip():
         raise ArgumentError("quarantine is the path of a folder")
     if not callable(release) and (not isinstance(release, str) or not release.strip()):
