@@ -350,10 +350,13 @@ def run_beside(lanes: Sequence[Lane], args: Sequence[str], java_home: str) -> li
         return failed
 
 
+EXAMPLE_PROGRAM = "examples/hospital.py"
+
+
 def do_example(args: Sequence[str]) -> None:
     """Run the example with the core library alone."""
     set_up(EXAMPLE)
-    run("example", EXAMPLE.python, "datasets/examples/hospital.py", *args, env=variables(EXAMPLE))
+    run("example", EXAMPLE.python, EXAMPLE_PROGRAM, *args, env=variables(EXAMPLE))
 
 
 def do_setup(_args: Sequence[str] = ()) -> str:

@@ -437,3 +437,8 @@ def test_a_broken_line_is_noticed_in_a_copy_and_mended(tmp_path, monkeypatch):
     assert where.fate(made["min -> max"], entered) == "quick"
     assert where.fate(made["12 -> 13"], entered) == "survived 1 quick tests"
     assert (where.root / "anonrisk/least.py").read_text() == SOURCE
+
+
+def test_the_example_of_the_readme_is_there(dev):
+    assert (ROOT / dev.EXAMPLE_PROGRAM).is_file()
+    assert all((ROOT / name).exists() for name in dev.TYPED)
