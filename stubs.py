@@ -21,7 +21,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.accessor import FUNCTIONS
+from anonrisk.accessor import FUNCTIONS, METHODS
 from anonrisk.api.assess import MEANINGS
 from anonrisk.measures.counts.question import Question, Score, Sensitive
 from anonrisk.measures.formula import Placeholders
@@ -49,6 +49,8 @@ WIDTH = 100
 FRAME = """\
 FUNCTIONS: tuple[Callable[..., Any], ...]
 WORDS: dict[str, str]
+METHODS: tuple[str, ...]
+ON_CLASSES: tuple[str, ...]
 
 def function_of(word: str) -> Callable[..., Any]: ...
 def register() -> None: ...
@@ -121,7 +123,8 @@ def package(text: str) -> str:
 def accessor() -> str:
     """Return the stub of the accessor: each function, without its table, as a method."""
     sources = dict(OWN)
-    methods = [text for function in FUNCTIONS for text in _methods(function, sources)]
+    offered = [function for function in FUNCTIONS if function.__name__ in METHODS]
+    methods = [text for function in offered for text in _methods(function, sources)]
     if any("@overload" in text for text in methods):
         sources["overload"] = "typing"
     return f"# {HEADER}\n{_imports(sources)}\n{FRAME}{''.join(methods)}"

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from anonrisk import spark as spark
     from anonrisk import sql as sql
     from anonrisk.api.alpha import alpha
-    from anonrisk.api.anvc import anvc
     from anonrisk.api.apply import apply
     from anonrisk.api.assess import assess
     from anonrisk.api.at_risk import at_risk
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
     from anonrisk.api.class_sizes import ClassSizes
     from anonrisk.api.classes import classes
     from anonrisk.api.declare import declare
-    from anonrisk.api.degree import degree
     from anonrisk.api.delta_disclosure import delta_disclosure
     from anonrisk.api.delta_presence import delta_presence
     from anonrisk.api.entropy import entropy
@@ -81,7 +79,6 @@ if TYPE_CHECKING:
     from anonrisk.api.pseudonymize import pseudonymize
     from anonrisk.api.risk import risk
     from anonrisk.api.roles import roles
-    from anonrisk.api.rr import rr
     from anonrisk.api.sizes import sizes
     from anonrisk.api.suda import suda
     from anonrisk.api.summary import summary
@@ -93,6 +90,7 @@ if TYPE_CHECKING:
     from anonrisk.api.was_perturbed import was_perturbed
     from anonrisk.api.whole_person import whole_person
     from anonrisk.core.column_roles import Roles
+    from anonrisk.planning.options import PlanOptions
     from anonrisk.planning.plan import Plan
     from anonrisk.policy import Policy, Verdict
     from anonrisk.releases.compare.compare import compare
@@ -112,6 +110,7 @@ __all__ = [
     "Ledger",
     "Manifest",
     "Plan",
+    "PlanOptions",
     "Policy",
     "Release",
     "ReleaseBlocked",
@@ -123,7 +122,6 @@ __all__ = [
     "__version__",
     "alpha",
     "anon",
-    "anvc",
     "apply",
     "assess",
     "at_risk",
@@ -132,7 +130,6 @@ __all__ = [
     "classes",
     "compare",
     "declare",
-    "degree",
     "delta_disclosure",
     "delta_presence",
     "entropy",
@@ -160,7 +157,6 @@ __all__ = [
     "report",
     "risk",
     "roles",
-    "rr",
     "scan",
     "sizes",
     "sketch",
@@ -197,6 +193,7 @@ _NAMES_LATER = {
     "Ledger": "releases.ledger.ledger",
     "Manifest": "releases.ledger.manifest",
     "Plan": "planning.plan",
+    "PlanOptions": "planning.options",
     "Policy": "policy",
     "Release": "releases.release.release",
     "ReleaseVerdict": "releases.release.verdict",

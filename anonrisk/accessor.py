@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from anonrisk import api, releases, reporting
 from anonrisk.core import docstrings, render
-from anonrisk.core.columns import FrameT
+from anonrisk.core.columns import FrameT, nearest
 from anonrisk.engines.held import HeldTable
 from anonrisk.errors import AnonRiskError
 
@@ -31,6 +31,13 @@ WORDS = {
     **{word: f"{releases.__name__}.{place}" for word, place in releases.WORDS.items()},
     **{word: f"{reporting.__name__}.{word}" for word in reporting.WORDS},
 }
+# Functions for few: `anonrisk.sketch(df, …)` and the like are no methods.
+NOT_METHODS = (
+    *("box_plot", "is_quasi_identifier", "kl_after", "linkability", "profiles", "sketch"),
+    "was_perturbed",
+)
+METHODS = tuple(word for word in WORDS if word not in NOT_METHODS)
+ON_CLASSES = ("anvc", "degree", "rr")
 
 
 @cache
@@ -58,17 +65,17 @@ if not TYPE_CHECKING:
 _ASKED = {
     "measure": (),
     "risk": (
-        *("risk", "rr", "kmap", "delta_presence", "at_risk", "suda"),
-        *("trajectory", "linkability", "whole_person"),
+        *("risk", "kmap", "delta_presence", "at_risk", "suda"),
+        *("trajectory", "whole_person"),
     ),
     "predict": ("predict_singletons", "predict_classes", "predict_population", "probabilistic_k"),
-    "find": ("find_qids", "is_quasi_identifier", "explain_risk"),
+    "find": ("find_qids", "explain_risk"),
     "change": (
         *("plan", "apply", "utility", "generalize", "suppress", "microaggregate"),
-        *("perturb", "permute", "was_perturbed", "pseudonymize"),
+        *("perturb", "permute", "pseudonymize"),
     ),
     "gate": ("declare", "roles"),
-    "remember": tuple(releases.WORDS),
+    "remember": ("compare", "state"),
     "see": reporting.WORDS,
 }
 # Names of columns that anybody reads; what comes after them is counted.
@@ -103,7 +110,7 @@ class AnonAccessor(render.PrintedTable, Generic[FrameT]):
 
     def _rows(self) -> list[list[str]]:
         known = {word for words in _ASKED.values() for word in words}
-        measures = [word for word in WORDS if word not in known]
+        measures = [word for word in METHODS if word not in known]
         return [[what, ", ".join(words or measures)] for what, words in _ASKED.items()]
 
     def _notes(self) -> list[str]:
@@ -111,7 +118,19 @@ class AnonAccessor(render.PrintedTable, Generic[FrameT]):
 
     def __dir__(self) -> list[str]:
         """Complete to the questions only."""
-        return [*WORDS]
+        return [*METHODS]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, word: str) -> Any:
+            """Explain where a word is found that is no method, or which one is nearest."""
+            if word in NOT_METHODS:
+                instead = f"; write anonrisk.{word}(df, …)"
+            elif word in ON_CLASSES:
+                instead = f"; write df.anon.classes(…).{word}"
+            else:
+                instead = nearest(word, METHODS)
+            raise AttributeError(f".anon has no method {word!r}{instead}")
 
 
 def _listed(names: list[Name]) -> str:
@@ -175,7 +194,7 @@ class _Method:
         return method.__get__(accessor, owner)
 
 
-for _word in WORDS:
+for _word in METHODS:
     setattr(AnonAccessor, _word, _Method(_word))
 
 

@@ -1,6 +1,6 @@
 # Written by python3 dev.py stubs; what is changed here is lost.
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import timedelta
 from os import PathLike
 from typing import Any, Generic, Literal, overload
 
@@ -8,10 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonrisk.api.assessment import Assessment
-from anonrisk.api.box_plot import BoxPlot
 from anonrisk.api.class_sizes import ClassSizes
-from anonrisk.api.kl_after import KlAfter
-from anonrisk.api.profiles import ClassProfiles
 from anonrisk.core import column_roles
 from anonrisk.core.arrays import LossFunction
 from anonrisk.core.columns import FrameT, Name, Names
@@ -31,37 +28,36 @@ from anonrisk.core.literals import (
     Model,
     OnUnseen,
     Part,
-    PlanMethod,
     Points,
-    Split,
     SuppressedAs,
 )
 from anonrisk.core.protocols import AssessesTables, ChecksTables, StatesGoals
-from anonrisk.core.results import Closeness, LowerBound
+from anonrisk.core.results import Closeness
 from anonrisk.measures.counts.matched import Presence
 from anonrisk.measures.explain_risk import RiskExplanation
-from anonrisk.measures.probabilistic_k import ProbabilisticK, QidAnswer
+from anonrisk.measures.probabilistic_k import ProbabilisticK
 from anonrisk.measures.qid_report import QidReport, SearchPlan
 from anonrisk.measures.recode import Bins, Recoding
 from anonrisk.measures.risk import Risk
 from anonrisk.measures.suda import Suda
+from anonrisk.planning.options import PlanOptions
 from anonrisk.planning.plan import Plan
 from anonrisk.planning.utility import Utility
 from anonrisk.policy.finding import Finding
 from anonrisk.policy.policy import Policy
-from anonrisk.predict.linkability import Linkability
 from anonrisk.predict.population import PopulationEstimate
 from anonrisk.predict.prediction import PredictedClasses, Prediction
 from anonrisk.predict.trajectory import Trajectory
 from anonrisk.pseudonyms.keys import Key
 from anonrisk.releases.compare.comparison import Comparison
-from anonrisk.releases.state.sketch import Sketch
 from anonrisk.releases.state.state import State
 from anonrisk.reporting.explorer import Explorer
 from anonrisk.reporting.page import Report
 
 FUNCTIONS: tuple[Callable[..., Any], ...]
 WORDS: dict[str, str]
+METHODS: tuple[str, ...]
+ON_CLASSES: tuple[str, ...]
 
 def function_of(word: str) -> Callable[..., Any]: ...
 def register() -> None: ...
@@ -79,14 +75,6 @@ class AnonAccessor(Generic[FrameT]):
         missing_sensitive: Missing = "value",
     ) -> float:
         """Return the largest share that one sensitive value has of a class."""
-    def anvc(
-        self,
-        qids: Names | None = None,
-        *,
-        unit: Name | None = None,
-        missing: Missing = "value",
-    ) -> float:
-        """Return the average number of value combinations of a quasi-identifier."""
     def apply(
         self,
         plan: Plan,
@@ -104,7 +92,7 @@ class AnonAccessor(Generic[FrameT]):
         c: float | None = None,
         distance: Distance = "auto",
         order: Iterable[Any] | None = None,
-        hierarchy: Any = None,
+        hierarchies: Any = None,
         unit: Name | None = None,
         missing: MissingOrWildcard = "value",
         missing_sensitive: Missing = "value",
@@ -122,7 +110,7 @@ class AnonAccessor(Generic[FrameT]):
         c: float | None = None,
         distance: Distance = "auto",
         order: Iterable[Any] | None = None,
-        hierarchy: Any = None,
+        hierarchies: Any = None,
         unit: Name | None = None,
         missing: MissingOrWildcard = "value",
         missing_sensitive: Missing = "value",
@@ -139,16 +127,6 @@ class AnonAccessor(Generic[FrameT]):
         missing_sensitive: Missing = "value",
     ) -> float:
         """Return the least β for which the table has β-likeness: the largest relative gain of a value."""
-    def box_plot(
-        self,
-        qids: Names | None = None,
-        by: Name | None = None,
-        *,
-        whisker: float | None = 1.5,
-        unit: Name | None = None,
-        missing: Missing = "value",
-    ) -> BoxPlot:
-        """Return what box-and-whisker plots of class sizes are drawn from, group by group."""
     def classes(
         self,
         qids: Names | None = None,
@@ -166,14 +144,6 @@ class AnonAccessor(Generic[FrameT]):
         unit: Name | None = None,
     ) -> FrameT:
         """Return a table that carries the roles of its columns, so that later calls need no names."""
-    def degree(
-        self,
-        qids: Names | None = None,
-        *,
-        unit: Name | None = None,
-        missing: Missing = "value",
-    ) -> float:
-        """Return the degree of anonymity: 0 when every record is unique, 1 when all are alike."""
     def delta_disclosure(
         self,
         qids: Names | None = None,
@@ -247,24 +217,13 @@ class AnonAccessor(Generic[FrameT]):
         *,
         bins: int | Sequence[float] | NDArray[Any] | Bins | None = None,
         prefix: int | None = None,
-        hierarchy: Any = None,
+        hierarchies: Any = None,
         level: int | None = None,
         part: Part | None = None,
         top: float | None = None,
         bottom: float | None = None,
     ) -> FrameT:
         """Make the values of some columns coarser, with names that say what they stand for."""
-    def is_quasi_identifier(
-        self,
-        qids: Names | None = None,
-        alpha: float = 0.2,
-        population_size: int | None = None,
-        domain_sizes: Mapping[Any, int] | None = None,
-        *,
-        unit: Name | None = None,
-        missing: Missing = "value",
-    ) -> QidAnswer:
-        """Return whether some columns can single out more than a share of the population."""
     def k(
         self,
         qids: Names | None = None,
@@ -273,16 +232,6 @@ class AnonAccessor(Generic[FrameT]):
         missing: MissingOrWildcard = "value",
     ) -> int:
         """Return the size of the smallest class: the table is k-anonymous for this k."""
-    def kl_after(
-        self,
-        qids: Names | None = None,
-        steps: Sequence[Mapping[Any, float | Recoding]] = (),
-        *,
-        n_values: Sequence[int] | None = None,
-        unit: Name | None = None,
-        missing: Missing = "value",
-    ) -> KlAfter:
-        """Measure the distance from uniform of a quasi-identifier whose values are put together."""
     def kmap(
         self,
         qids: Names | None = None,
@@ -304,17 +253,6 @@ class AnonAccessor(Generic[FrameT]):
         missing_sensitive: Missing = "value",
     ) -> float:
         """Return the l-diversity of a table: the sensitive values that its worst class keeps in doubt."""
-    def linkability(
-        self,
-        qids: Names,
-        *,
-        unit: Name,
-        time: Name,
-        at: date | int | None = None,
-        period: str | timedelta | None = None,
-        missing: Missing = "value",
-    ) -> Linkability:
-        """Return how many persons' records before and after new pseudonyms can be linked again."""
     def microaggregate(
         self,
         columns: Names,
@@ -344,28 +282,14 @@ class AnonAccessor(Generic[FrameT]):
         k: int | None = None,
         *,
         policy: StatesGoals | str | PathLike[str] | None = None,
-        risk: float | None = None,
-        unit: Name | None = None,
-        population_size: int | None = None,
-        beta: float = 0.05,
-        column_weights: Mapping[Any, float] | None = None,
-        hierarchies: Mapping[Any, Any] | None = None,
-        bins: Cuts = "auto",
-        loss: Loss | LossFunction = "entropy",
-        target: Name | None = None,
-        sensitive: Names | None = None,
-        budget: float | None = None,
-        max_suppressed: float = 0.02,
-        max_loss: float | None = None,
-        method: PlanMethod = "auto",
-        split: Split = "gain",
         ldiv: float | None = None,
-        variant: Diversity = "distinct",
-        c: float | None = None,
         tcloseness: float | None = None,
-        distance: Distance = "auto",
-        order: Iterable[Any] | None = None,
+        sensitive: Names | None = None,
+        unit: Name | None = None,
+        hierarchies: Mapping[Any, Any] | None = None,
+        max_suppressed: float = 0.02,
         previous: Plan | None = None,
+        options: PlanOptions | None = None,
         progress: bool | None = None,
     ) -> Plan:
         """Find how coarse each column must become for a table to keep to a policy, or to k."""
@@ -412,26 +336,13 @@ class AnonAccessor(Generic[FrameT]):
         self,
         qids: Names | None = None,
         population_size: int | None = None,
-        beta: float = 0.1,
+        beta: float = 0.05,
         *,
         domain_sizes: Mapping[Any, int] | None = None,
         unit: Name | None = None,
         missing: Missing = "value",
     ) -> ProbabilisticK:
         """Return the k that each value has in the population with probability 1 − beta."""
-    def profiles(
-        self,
-        qids: Names | None = None,
-        sensitive: Name | None = None,
-        distance: Distance = "auto",
-        *,
-        order: Iterable[Any] | None = None,
-        hierarchy: Any = None,
-        unit: Name | None = None,
-        missing: Missing = "value",
-        missing_sensitive: Missing = "value",
-    ) -> ClassProfiles:
-        """Count the sensitive values of each kind of class: one scan, many questions."""
     def pseudonymize(
         self,
         column: Name,
@@ -464,14 +375,6 @@ class AnonAccessor(Generic[FrameT]):
         self,
     ) -> column_roles.Roles:
         """Read back the roles that a table carries; an empty `Roles` where there are none."""
-    def rr(
-        self,
-        qids: Names | None = None,
-        *,
-        unit: Name | None = None,
-        missing: Missing = "value",
-    ) -> LowerBound:
-        """Return Fischer-Hübner's average risk: a lower bound, shown beside classes / records."""
     def sizes(
         self,
         qids: Names | None = None,
@@ -484,7 +387,7 @@ class AnonAccessor(Generic[FrameT]):
     def suda(
         self,
         qids: Names | None = None,
-        max_size: int = 3,
+        max_size: int = 4,
         *,
         sampling_fraction: float | None = None,
         missing: Missing = "value",
@@ -521,7 +424,7 @@ class AnonAccessor(Generic[FrameT]):
         distance: Distance = "auto",
         *,
         order: Iterable[Any] | None = None,
-        hierarchy: Any = None,
+        hierarchies: Any = None,
         unit: Name | None = None,
         missing: Missing = "value",
         missing_sensitive: Missing = "value",
@@ -563,10 +466,6 @@ class AnonAccessor(Generic[FrameT]):
         loss: Loss | LossFunction = "entropy",
     ) -> Utility:
         """Return what a changed table is still good for."""
-    def was_perturbed(
-        self,
-    ) -> dict[Name, str]:
-        """Return which columns `perturb` or `permute` has changed; an empty dict if none."""
     def whole_person(
         self,
         qids: Names | None = None,
@@ -585,14 +484,6 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
     ) -> Comparison:
         """Compare a table with an earlier release: whom both together expose, and what they tell."""
-    def sketch(
-        self,
-        qids: Names | None = None,
-        *,
-        key: Key | bytes,
-        missing: Missing = "value",
-    ) -> Sketch:
-        """Sample the classes of a table under keyed hashes, for tables whose classes do not fit."""
     def state(
         self,
         qids: Names | None = None,

@@ -48,7 +48,12 @@ LOSSES: tuple[ColumnLoss, ...] = ("range", "entropy")
 
 
 def by_region(frame: pd.DataFrame, loss: ColumnLoss) -> Plan:
-    return anonrisk.plan(frame, list(frame.columns), K, method="multidimensional", loss=loss)
+    return anonrisk.plan(
+        frame,
+        list(frame.columns),
+        K,
+        options=anonrisk.PlanOptions(method="multidimensional", loss=loss),
+    )
 
 
 def timed(n_records: int) -> list[Row]:

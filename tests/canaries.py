@@ -80,6 +80,7 @@ NOTHING_TO_SAY = {
     "scan": "gives a table",
     "table": "gives a table",
     "policy.set_name_detector": "asked below with detectors of every kind",
+    "PlanOptions": "what the caller sets of a plan, which has seen no table",
     "policy.Budget": "a limit of a policy, which has seen no table",
     "policy.PolicyRoles": "names of columns, in a policy",
     "policy.Rule": "a part of a policy, which has seen no table",

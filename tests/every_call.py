@@ -92,7 +92,9 @@ POLICY = anonrisk.Policy(
 @cache
 def plan_of_cells():
     """Make a plan when it is first applied: every lane imports this file, few run it."""
-    return anonrisk.plan(pd.DataFrame(CELLS), QID, k=2, method="full-domain")
+    return anonrisk.plan(
+        pd.DataFrame(CELLS), QID, k=2, options=anonrisk.PlanOptions(method="full-domain")
+    )
 
 
 def calls():
@@ -128,10 +130,10 @@ USES = {
             [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2)],
         )
     ],
-    "hierarchy= of dates": [
+    "hierarchies= of dates": [
         lambda build: build(
             {"q": ["a", "b"], "s": [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]}
-        ).anon.tcloseness("q", "s", distance="hierarchical", hierarchy=DAYS)
+        ).anon.tcloseness("q", "s", distance="hierarchical", hierarchies=DAYS)
     ],
     "a categorical column": [
         lambda build: build(CELLS).astype({"sex": pd.CategoricalDtype(["f", "m"])}).anon.k("sex"),

@@ -178,8 +178,10 @@ def answered(asked: Case, table):
                 else [row["class_size"] for row in to_rows(sized)]
             )
             return sorted(0 if pd.isna(size) else int(size) for size in sizes)
-        case "entropy" | "degree" as word:
-            return getattr(anonrisk, word)(table, qid, missing=asked.missing)
+        case "entropy":
+            return anonrisk.entropy(table, qid, missing=asked.missing)
+        case "degree":
+            return anonrisk.classes(table, qid, missing=asked.missing).degree
         case word:
             return getattr(anonrisk, word)(table, qid, **how)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import fields
 
 import numpy as np
+
+from anonrisk import PlanOptions
 
 QIDS = ["age", "zip", "sex", "born"]
 
@@ -20,3 +23,10 @@ def people(n=300, seed=1):
         "born": list(days),
         "illness": random.choice(["flu", "cough", "stroke", "angina"], n).tolist(),
     }
+
+
+def with_options(**settings):
+    """Return keywords of `plan`: those that an expert sets stand in its options."""
+    expert = {field.name for field in fields(PlanOptions)} & settings.keys()
+    options = PlanOptions(**{name: settings.pop(name) for name in expert})
+    return {**settings, "options": options}

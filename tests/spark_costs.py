@@ -86,7 +86,7 @@ def calls(table):
         "suppress": lambda: _computed(table.anon.suppress(QID, k=2)),
         "suppress(cells=True)": lambda: _computed(table.anon.suppress(QID, k=2, cells=True)),
         "trajectory": lambda: table.anon.trajectory("station", unit="card", seed=1),
-        "linkability": lambda: table.anon.linkability("station", unit="card", time="day"),
+        "linkability": lambda: anonrisk.linkability(table, "station", unit="card", time="day"),
     }
 
 

@@ -11,6 +11,7 @@ import pytest
 import tables
 from planned import QIDS, people
 
+import anonrisk
 from anonrisk import Plan, Policy, errors
 from anonrisk.hierarchy import Hierarchy
 from anonrisk.planning.goal import SensitiveGoal
@@ -52,7 +53,12 @@ def test_too_many_classes_are_put_together_before_they_are_counted(spark, monkey
     }
     table = tables.spark_table(spark, cells)
     monkeypatch.setattr(bounds, "MAX_CLASSES", 300)
-    plan = table.anon.plan(["income", "sex"], 5, max_suppressed=0.05, method="full-domain")
+    plan = table.anon.plan(
+        ["income", "sex"],
+        5,
+        max_suppressed=0.05,
+        options=anonrisk.PlanOptions(method="full-domain"),
+    )
     assert isinstance(plan.recodings["income"], Bins)
     done = table.anon.apply(plan)
     counted = done.anon.classes(["income", "sex"])
@@ -60,7 +66,7 @@ def test_too_many_classes_are_put_together_before_they_are_counted(spark, monkey
     assert counted.n_records == plan.after.n_records, "what was planned is what is true"
     monkeypatch.setattr(bounds, "MAX_CLASSES", 2)
     with pytest.raises(errors.TooManyClassesError, match="more than 2 different combinations"):
-        table.anon.plan(["income", "sex"], 5, method="full-domain")
+        table.anon.plan(["income", "sex"], 5, options=anonrisk.PlanOptions(method="full-domain"))
 
 
 def test_a_hierarchy_must_be_given_again():

@@ -43,7 +43,7 @@ def test_assess_equals_one_at_a_time(frame, unit, how):
 def test_a_hierarchical_distance_beside_others(frame):
     table = frame(CELLS)
     found = table.anon.assess(
-        "zip", "ill", ["ldiv", "tcloseness"], hierarchy=TREE, missing_sensitive="drop"
+        "zip", "ill", ["ldiv", "tcloseness"], hierarchies=TREE, missing_sensitive="drop"
     )
     assert found["tcloseness"].distance == "hierarchical"
     assert found["ldiv"] == table.anon.ldiv("zip", "ill", missing_sensitive="drop")
@@ -75,7 +75,7 @@ def test_an_assessment_prints_and_serialises(frame):
         ({"measures": ["k"]}, "sensitive= and missing_sensitive= have no use without"),
         ({"measures": ["ldiv"], "distance": "equal"}, "distance= has no use without"),
         ({"measures": ["ldiv"], "order": ["flu"]}, "order= has no use without"),
-        ({"measures": ["alpha"], "hierarchy": TREE}, "hierarchy= has no use without"),
+        ({"measures": ["alpha"], "hierarchies": TREE}, "hierarchies= has no use without"),
         ({"measures": ["ldiv"], "distance": "equl"}, "mean 'equal'"),
     ],
 )

@@ -81,4 +81,4 @@ def test_values_that_an_order_or_a_hierarchy_misses_are_refused(frame):
     with pytest.raises(errors.ArgumentError, match="1 value"):
         table.anon.at_risk("zip", sensitive="ill", t=0.1, order=["flu", "gout"])
     with pytest.raises(errors.HierarchyError, match="1 value"):
-        table.anon.at_risk("zip", sensitive="ill", t=0.1, hierarchy={"all": ["flu", "gout"]})
+        table.anon.at_risk("zip", sensitive="ill", t=0.1, hierarchies={"all": ["flu", "gout"]})

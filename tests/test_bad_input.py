@@ -125,7 +125,10 @@ PLANNED = anonrisk.Plan({"zip": Prefix(1)}).to_json()
         (lambda t: anonrisk.Plan.from_json(PLANNED, "x.csv"), "hierarchies= is a dict from"),
         (lambda t: t.anon.report(policy="p.yaml"), "policy is a Policy, not a str: Policy.load"),
         (lambda t: t.anon.utility("zip", original=t, hierarchies="x"), "hierarchies= is a dict"),
-        (lambda t: t.anon.plan("zip", k=2, column_weights=[]), "column_weights= is a dict from"),
+        (
+            lambda t: t.anon.plan("zip", k=2, options=anonrisk.PlanOptions(column_weights=[])),
+            "column_weights= is a dict from",
+        ),
         (lambda t: t.anon.probabilistic_k("zip", 9, domain_sizes=3), "domain_sizes= is a dict"),
         (lambda t: t.anon.plan("zip", k=2, previous=t), "previous= is a Plan, not a DataFrame"),
         (lambda t: t.anon.report("zip", group_size=0), "group_size must be a whole number, at"),

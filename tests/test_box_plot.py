@@ -64,7 +64,7 @@ def test_boxes_are_those_that_are_drawn(histogram):
 @pytest.mark.parametrize("unit", [None, "who"])
 @pytest.mark.parametrize("missing", ["value", "drop"])
 def test_groups_equal_the_oracle(frame, unit, missing):
-    found = frame(CELLS).anon.box_plot(["zip", "sex"], "town", unit=unit, missing=missing)
+    found = anonrisk.box_plot(frame(CELLS), ["zip", "sex"], "town", unit=unit, missing=missing)
     rows = oracle.kept(ROWS, ["zip", "sex"], missing)
     every = oracle.members(rows, ["zip", "sex", "town"], unit)
     assert vars(found.overall) == slow_box([len(people) for people in every.values()], 1.5)
@@ -76,12 +76,12 @@ def test_groups_equal_the_oracle(frame, unit, missing):
 
 def test_boxes_hold_the_numbers_of_summary(frame):
     table = frame(CELLS)
-    boxes = table.anon.box_plot("zip", "town").to_frame().set_index("group")
+    boxes = anonrisk.box_plot(table, "zip", "town").to_frame().set_index("group")
     rows = table.anon.summary("zip", "town").droplevel("qid")
     names = {"q25": "q1", "q75": "q3"}
     for column in ("sets", "min", "q25", "median", "q75", "max"):
         assert boxes[names.get(column, column)][:-1].tolist() == rows[column].tolist()
-    whole = table.anon.box_plot("zip", whisker=None)
+    whole = anonrisk.box_plot(table, "zip", whisker=None)
     assert whole.groups == ()
     assert (whole.overall.low, whole.overall.high) == (whole.overall.min, whole.overall.max)
 
@@ -89,26 +89,28 @@ def test_boxes_hold_the_numbers_of_summary(frame):
 def test_it_prints_and_stores_without_a_cell_that_nobody_asked_for():
     import pandas as pd
 
-    found = pd.DataFrame(CELLS).anon.box_plot("zip", "town")
+    found = anonrisk.box_plot(pd.DataFrame(CELLS), "zip", "town")
     stored = json.dumps(found.to_dict())
     for text in (repr(found), found._repr_html_(), stored):
         assert not {'"a"', '"g"', " a ", " g ", ">a<", ">g<"} & set(text.split())
         assert "overall" in text
     assert json.loads(stored)["groups"][2]["outliers"] == []
-    assert "whiskers to the ends" in repr(pd.DataFrame(CELLS).anon.box_plot("zip", whisker=None))
+    assert "whiskers to the ends" in repr(
+        anonrisk.box_plot(pd.DataFrame(CELLS), "zip", whisker=None)
+    )
 
 
 def test_a_group_whose_records_were_all_dropped_has_no_box(frame):
     table = frame({"zip": ["a", "b", None], "town": ["x", "x", "y"]})
-    found = table.anon.box_plot("zip", "town", missing="drop")
+    found = anonrisk.box_plot(table, "zip", "town", missing="drop")
     assert [label for label, _ in found.groups] == ["x"]
 
 
 def test_what_cannot_be_is_refused(frame):
     table = frame(CELLS)
     with pytest.raises(errors.ArgumentError, match="whisker"):
-        table.anon.box_plot("zip", whisker=-1)
+        anonrisk.box_plot(table, "zip", whisker=-1)
     with pytest.raises(errors.ColumnNotFoundError, match="grouping column"):
         anonrisk.box_plot(table, "zip", "towm")
     with pytest.raises(errors.RoleConflictError):
-        table.anon.box_plot("zip", "who", unit="who")
+        anonrisk.box_plot(table, "zip", "who", unit="who")

@@ -991,7 +991,7 @@ def test_what_a_policy_can_ask_of_text_is_the_same_as_in_the_library(run):
         "ordered": {
             "tcloseness": {"t": 0.1, "distance": "ordered", "order": ["low", "mid", "high"]}
         },
-        "hierarchical": {"tcloseness": {"t": 0.1, "distance": "hierarchical", "hierarchy": pain}},
+        "hierarchical": {"tcloseness": {"t": 0.1, "distance": "hierarchical", "hierarchies": pain}},
         "suppressed": {"suppressed": "*", "max_suppressed": 0.5},
         "by": {"by": "ward"},
         "diversity": {"ldiv": {"l": 2, "variant": "entropy"}},

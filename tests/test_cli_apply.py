@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import test_cli
 import test_cli_plan
+from planned import with_options
 
 import anonrisk
 from anonrisk.recode import Bins, DatePart, Keep
@@ -52,7 +53,7 @@ def test_a_plan_by_region(run):
     trees = ("--hierarchies", "region=r.csv")
     # There is room for one cut, into the nodes of the hierarchy; or for many.
     for k, weight in ((100, 9), (30, 0.1)):
-        plan = table.anon.plan(names, k, column_weights={"region": weight}, **asked)
+        plan = table.anon.plan(names, k, **with_options(**asked, column_weights={"region": weight}))
         write("p.json", plan.to_json())
         if k == 100:
             code, _, err = run("apply", "p.json", "t.csv", "-o", "new.csv")

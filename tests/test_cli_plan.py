@@ -34,17 +34,23 @@ def test_it_says_what_the_library_says(run):
     again = anonrisk.Plan.from_json(out)
     assert again == expected
     weighted = run("plan", "t.csv", *ASKED, "--column-weights", "zip=9", "age=0", "--json")[1]
-    chosen = anonrisk.plan(frame, ["zip", "age"], column_weights={"zip": 9, "age": 0})
+    chosen = anonrisk.plan(
+        frame, ["zip", "age"], options=anonrisk.PlanOptions(column_weights={"zip": 9, "age": 0})
+    )
     assert anonrisk.Plan.from_json(weighted).recodings == chosen.recodings
     regions = run("plan", "t.csv", *ASKED, "--method", "multidimensional", "--json")[1]
-    chosen = anonrisk.plan(frame, ["zip", "age"], method="multidimensional")
+    chosen = anonrisk.plan(
+        frame, ["zip", "age"], options=anonrisk.PlanOptions(method="multidimensional")
+    )
     assert anonrisk.Plan.from_json(regions) == chosen
     cut = run("plan", "t.csv", *ASKED, "--bins", "centre", "--json")[1]
-    chosen = anonrisk.plan(frame, ["zip", "age"], bins="centre")
+    chosen = anonrisk.plan(frame, ["zip", "age"], options=anonrisk.PlanOptions(bins="centre"))
     assert anonrisk.Plan.from_json(cut).recodings == chosen.recodings
     private = ("--loss", "private", "--sensitive", "illness")
     kept = anonrisk.Plan.from_json(run("plan", "t.csv", *ASKED, *private, "--json")[1])
-    chosen = anonrisk.plan(frame, ["zip", "age"], loss="private", sensitive="illness")
+    chosen = anonrisk.plan(
+        frame, ["zip", "age"], sensitive="illness", options=anonrisk.PlanOptions(loss="private")
+    )
     assert (kept.recodings, kept.after) == (chosen.recodings, chosen.after)
     code, _, err = run("plan", "t.csv", *ASKED, "--loss", "private")
     assert code == 2

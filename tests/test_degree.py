@@ -89,7 +89,7 @@ def test_degree_of_a_table_is_the_mean_of_those_who_know_the_class(sizes):
         for size in sizes
         for _ in range(size)
     ]
-    assert anonrisk.degree(table, "q") == pytest.approx(sum(found) / n, abs=1e-12)
+    assert anonrisk.classes(table, "q").degree == pytest.approx(sum(found) / n, abs=1e-12)
 
 
 def test_published_suspicion(reference):

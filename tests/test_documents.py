@@ -41,7 +41,7 @@ def policy_with_bomb(levels):
             "  tcloseness:",
             "    t: 0.2",
             "    distance: hierarchical",
-            "    hierarchy:",
+            "    hierarchies:",
             f"      - [flu, &b0 [{', '.join('x' * 9)}], any]",
             *(
                 f"      - [v{i}, &b{i} [{', '.join([f'*b{i - 1}'] * 9)}], any]"
@@ -171,11 +171,11 @@ def test_a_label_of_a_hierarchy_is_one_value(label):
             continue
         with pytest.raises(errors.HierarchyError, match="one value, not a "):
             Hierarchy.of(tree)
-        with pytest.raises(errors.PolicyError, match=r"hierarchy: a label .* one value"):
+        with pytest.raises(errors.PolicyError, match=r"hierarchies: a label .* one value"):
             Policy(
                 quasi=["zip"],
                 sensitive=["ill"],
-                tcloseness={"t": 0.2, "distance": "hierarchical", "hierarchy": tree},
+                tcloseness={"t": 0.2, "distance": "hierarchical", "hierarchies": tree},
             )
 
 
@@ -184,7 +184,7 @@ def test_a_tree_has_a_limited_height():
     for i in range(300):
         tree = {f"n{i}": tree}
     assert "100 levels" in quickly(lambda: Hierarchy.of(tree), errors.HierarchyError)
-    hierarchical = {"t": 0.2, "distance": "hierarchical", "hierarchy": tree}
+    hierarchical = {"t": 0.2, "distance": "hierarchical", "hierarchies": tree}
     quickly(
         lambda: Policy(quasi=["zip"], sensitive=["ill"], tcloseness=hierarchical),
         errors.PolicyError,
@@ -236,7 +236,7 @@ def test_a_suite_has_the_same_limits(tmp_path):
     suite = {
         "name": "s",
         "expectations": [
-            {"type": "expect_t_closeness_to_be_at_most", "kwargs": {**about, "hierarchy": tree}}
+            {"type": "expect_t_closeness_to_be_at_most", "kwargs": {**about, "hierarchies": tree}}
         ],
     }
     path.write_text(json.dumps(suite))

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import tables
 
+import anonrisk
 from anonrisk import Plan, errors
 from anonrisk.planning.code import emit_regions
 from anonrisk.recode import Bins, Star
@@ -66,7 +67,11 @@ def next_month(cells, n_new):
 @cache
 def plan_of(seed):
     plan = table_of(cells_of(seed)).anon.plan(
-        QIDS[seed:], 4, hierarchies={"ill": TREE}, method="multidimensional", max_suppressed=0.1
+        QIDS[seed:],
+        4,
+        hierarchies={"ill": TREE},
+        max_suppressed=0.1,
+        options=anonrisk.PlanOptions(method="multidimensional"),
     )
     assert len(plan.regions) > 1
     return plan
@@ -151,10 +156,12 @@ def test_databases_do_what_apply_does(dialect, execute, on_unseen):
 
 def test_one_region_and_columns_that_stay():
     few = pd.DataFrame({"age": [1, 2, 3, None], "ill": ["flu", None, "gout", "flu"]})
-    plan = few.anon.plan(["age", "ill"], 3, method="multidimensional")
+    plan = few.anon.plan(["age", "ill"], 3, options=anonrisk.PlanOptions(method="multidimensional"))
     assert len(plan.regions) == 1
     kept = pd.DataFrame({"a": ["x", "y"] * 4, "b": ["u", "u", "v", "v"] * 2})
-    all_kept = kept.anon.plan(["a", "b"], 2, method="multidimensional")
+    all_kept = kept.anon.plan(
+        ["a", "b"], 2, options=anonrisk.PlanOptions(method="multidimensional")
+    )
     assert all_kept.regions.labels() == {}
     base = sqlite3.connect(":memory:")
     few.to_sql("records", base, index=False)
@@ -172,7 +179,11 @@ def test_bins_that_were_given_are_parts():
     cells = cells_of(1)
     steps = {"age": [Bins((30, 50, 60), whole=True), Bins((50,), whole=True), Star()]}
     plan = table_of(cells).anon.plan(
-        ["age", "job"], 5, hierarchies=steps, method="multidimensional", max_suppressed=0.1
+        ["age", "job"],
+        5,
+        hierarchies=steps,
+        max_suppressed=0.1,
+        options=anonrisk.PlanOptions(method="multidimensional"),
     )
     assert agrees(plan, cells, "refuse", lambda c: in_sqlite(plan.to_sql("sqlite"), c))
     assert agrees(plan, cells, "refuse", lambda c: in_duckdb(plan.to_sql("duckdb"), c))

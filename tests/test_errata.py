@@ -709,7 +709,7 @@ def numbers_of_the_slides():
 def an_average_that_is_a_lower_bound():
     df = pd.DataFrame({"x": [0] * 7 + [1, 2, 3]})
     each = df.groupby("x")["x"].transform("size")
-    found = df.anon.rr("x")
+    found = df.anon.classes("x").rr
     assert found < found.classes_per_record
     printed = 2 ** bits(0.7, 0.1, 0.1, 0.1) / 10
     assert float(found) == pytest.approx(printed)

@@ -27,7 +27,7 @@ databases = pytest.importorskip("databases")
 
 TREE = {"any": {"low": ["1", "2"], "high": {"some": ["3", "4"], "most": ["5"]}}}
 # Each in one question: an ordered distance goes with all the others, a hierarchical one alone.
-DISTANCES = ({"distance": "ordered"}, {"order": [3, 1, 5, 2, 4]}, {"hierarchy": TREE})
+DISTANCES = ({"distance": "ordered"}, {"order": [3, 1, 5, 2, 4]}, {"hierarchies": TREE})
 ROWS = st.lists(
     st.tuples(
         st.sampled_from(["a", "b", None]),
@@ -147,7 +147,7 @@ def test_one_value_leaves_nothing_in_doubt_and_nothing_to_move(connection):
     found = anonrisk.assess(table, "q", "s", c=2, distance="ordered")
     assert (found["ldiv"], found["entropy_ldiv"], found["recursive_ldiv"]) == (1, 1, 1)
     assert (found["tcloseness"], found["beta_likeness"], found["delta_disclosure"]) == (0, 0, 0)
-    assert anonrisk.tcloseness(table, "q", "s", hierarchy={"any": ["7"]}) == 0
+    assert anonrisk.tcloseness(table, "q", "s", hierarchies={"any": ["7"]}) == 0
 
 
 @pytest.mark.slow
@@ -209,9 +209,9 @@ def test_dates_and_booleans_in_an_order_or_a_hierarchy(connection):
         found = anonrisk.tcloseness(dates, "q", "s", order=order)
         assert found == pytest.approx(anonrisk.tcloseness(frame, "q", "s", order=order))
     with pytest.raises(UnsupportedColumnError, match="sensitive column 's' holds dates"):
-        anonrisk.tcloseness(dates, "q", "s", hierarchy={"any": list(map(str, days))})
+        anonrisk.tcloseness(dates, "q", "s", hierarchies={"any": list(map(str, days))})
     truths = {"q": list("aabb"), "s": [True, False, True, True]}
-    for how in ({"order": [True, False]}, {"hierarchy": {"any": [True, False]}}):
+    for how in ({"order": [True, False]}, {"hierarchies": {"any": [True, False]}}):
         found = anonrisk.tcloseness(in_database(connection, truths), "q", "s", **how)
         assert found == anonrisk.tcloseness(pd.DataFrame(truths), "q", "s", **how)
 
@@ -224,7 +224,7 @@ def test_text_without_an_order_and_values_outside_one_are_refused(connection):
         {"distance": "ordered"},
         {"order": ["y", "z"]},
         {"order": [1, 2]},
-        {"hierarchy": {"any": ["y", "z"]}},
+        {"hierarchies": {"any": ["y", "z"]}},
     ):
         found = answer(anonrisk.tcloseness, table, "q", "s", **how)
         assert found == answer(anonrisk.tcloseness, frame, "q", "s", **how)

@@ -97,8 +97,10 @@ def test_generalize_by_keywords(frame):
     )
     array = table.anon.generalize("age", bins=np.array([30, 40]))
     assert cells_of(array, "age")[:2] == ["<30", "30-39"]
-    tree = table.anon.generalize("illness", hierarchy=TREE, level=2)
+    tree = table.anon.generalize("illness", hierarchies=TREE, level=2)
     assert cells_of(tree, "illness") == ["any"] * 8
+    mapped = table.anon.generalize("illness", hierarchies={"illness": TREE}, level=2)
+    assert cells_of(mapped, "illness") == ["any"] * 8
     assert cells_of(table.anon.generalize("born", part="year"), "born")[0] == "1981"
     assert cells_of(table.anon.generalize("age", top=60), "age")[3:5] == [40, 60]
 
@@ -119,12 +121,12 @@ WRONG = [
     (lambda t: t.anon.generalize("age", part="year"), errors.UnsupportedColumnError, "whole"),
     (lambda t: t.anon.generalize("zip", prefix=0), errors.ArgumentError, "at least 1"),
     (
-        lambda t: t.anon.generalize("illness", hierarchy=TREE),
+        lambda t: t.anon.generalize("illness", hierarchies=TREE),
         errors.ArgumentError,
         "go together",
     ),
     (
-        lambda t: t.anon.generalize("illness", hierarchy=TREE, level=3),
+        lambda t: t.anon.generalize("illness", hierarchies=TREE, level=3),
         errors.HierarchyError,
         "levels 0 to 2",
     ),

@@ -405,7 +405,7 @@ BAD = [
             {"distance": "auto"},
             {"distance": "equal", "order": [1, 2]},
             {"distance": "hierarchical"},
-            {"distance": "equal", "hierarchy": {"any": ["x"]}},
+            {"distance": "equal", "hierarchies": {"any": ["x"]}},
         )
     ),
     *(

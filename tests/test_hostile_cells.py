@@ -46,7 +46,7 @@ CALLS = {
     "ordered": lambda t: t.anon.tcloseness("b", "a", distance="ordered"),
     "order": lambda t: t.anon.tcloseness("b", "a", distance="ordered", order=["x"]),
     "tree": lambda t: t.anon.tcloseness(
-        "b", "a", distance="hierarchical", hierarchy={"any": ["x"]}
+        "b", "a", distance="hierarchical", hierarchies={"any": ["x"]}
     ),
     "find_qids": lambda t: t.anon.find_qids(),
     "explain": lambda t: t.anon.explain_risk(["a", "b"]),

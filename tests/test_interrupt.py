@@ -216,7 +216,7 @@ def test_a_plan_too_lossy_is_no_plan_so_far(monkeypatch):
     with pytest.warns(StoppedWarning, match="not proven best"):
         assert anonrisk.plan(table, ["age"], k=3).partial
     with pytest.raises(KeyboardInterrupt), pytest.warns(StoppedWarning):
-        anonrisk.plan(table, ["age"], k=3, max_loss=0.0)
+        anonrisk.plan(table, ["age"], k=3, options=anonrisk.PlanOptions(max_loss=0.0))
     # Nobody says that there is no plan after looking at some.
     monkeypatch.setattr("anonrisk.planning.lattice.full_domain._greedy", lambda lattice, _: None)
     with pytest.raises(KeyboardInterrupt):

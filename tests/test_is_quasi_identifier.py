@@ -8,13 +8,16 @@ from math import log
 import pandas as pd
 import pytest
 
+import anonrisk
 from anonrisk import errors
 
 PEOPLE = {"zip": ["1", "1", "2", None], "sex": ["f", "f", "m", "m"]}
 
 
 def test_every_engine_answers_alike(frame):
-    asked = frame(PEOPLE).anon.is_quasi_identifier(["zip", "sex"], 0.6, 1000, {"zip": 10, "sex": 2})
+    asked = anonrisk.is_quasi_identifier(
+        frame(PEOPLE), ["zip", "sex"], 0.6, 1000, {"zip": 10, "sex": 2}
+    )
     assert (asked.answer, asked.share) == ("excluded in expectation", 0.5)
     assert asked.bound == pytest.approx(20 / 1000 * 0.999**999)
 
@@ -23,7 +26,7 @@ def test_three_answers():
     table = pd.DataFrame(PEOPLE)
 
     def ask(*args):
-        return table.anon.is_quasi_identifier(["zip", "sex"], *args)
+        return anonrisk.is_quasi_identifier(table, ["zip", "sex"], *args)
 
     assert ask(0.4, 1000, {"zip": 10, "sex": 2}).answer == "measured"
     assert ask(0.6, 1000).answer == "possible", "what the table shows bounds nothing"
@@ -41,10 +44,14 @@ def test_three_answers():
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda t: t.anon.is_quasi_identifier("zip", 2, 10), errors.ArgumentError, "alpha"),
-        (lambda t: t.anon.is_quasi_identifier("zip", 0.2), errors.ArgumentError, "population_size"),
+        (lambda t: anonrisk.is_quasi_identifier(t, "zip", 2, 10), errors.ArgumentError, "alpha"),
         (
-            lambda t: t.head(0).anon.is_quasi_identifier("zip", 0.2, 10),
+            lambda t: anonrisk.is_quasi_identifier(t, "zip", 0.2),
+            errors.ArgumentError,
+            "population_size",
+        ),
+        (
+            lambda t: anonrisk.is_quasi_identifier(t.head(0), "zip", 0.2, 10),
             errors.EmptyTableError,
             "no records",
         ),

@@ -170,7 +170,7 @@ THINGS = {
     "Release": lambda _: release(),
     "ReleaseVerdict": lambda ledger: release().check(ledger),
     "Roles": lambda _: canaries.table().anon.declare(quasi=every_call.QID).anon.roles(),
-    "Sketch": lambda _: canaries.table().anon.sketch(every_call.QID, key=KEY),
+    "Sketch": lambda _: anonrisk.sketch(canaries.table(), every_call.QID, key=KEY),
     "State": lambda _: canaries.table().anon.state(every_call.QID, key=KEY),
     "Verdict": lambda _: POLICY.check(canaries.table()),
     "hipaa": lambda _: safe_harbor(canaries.table(), zips="zip", zip_population={"100": 99_999}),

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tables import rows_of, spark_table
 
+import anonrisk
 from anonrisk import errors
 
 EPOCH = dt.datetime(1970, 1, 1)
@@ -88,13 +89,15 @@ def check_against_all_pairs(table, cells, qids, asked, missing):
     calls = [("at", on_calendar)] if "period" in asked else [("n", asked), ("at", on_calendar)]
     for time, words in calls:
         if expected["n_both"]:
-            found = table.anon.linkability(qids, unit="who", time=time, missing=missing, **words)
+            found = anonrisk.linkability(
+                table, qids, unit="who", time=time, missing=missing, **words
+            )
             assert same(found, expected)
             assert found.linked == found.n_linked / found.n_both
             assert found.n_records + found.n_dropped == len(cells["n"])
         else:
             with pytest.raises(errors.EmptyTableError, match=r"nobody to link|nothing to measure"):
-                table.anon.linkability(qids, unit="who", time=time, missing=missing, **words)
+                anonrisk.linkability(table, qids, unit="who", time=time, missing=missing, **words)
 
 
 # Every value is two persons' and every set of values is one's.
@@ -149,14 +152,16 @@ def test_shares_are_in_the_order_that_the_page_says(cells, asked):
     table = pd.DataFrame(stamped(cells)).assign(same="x")
     asked = {"period": f"{asked['period']}h"} if "period" in asked else {}
     try:
-        found = table.anon.linkability("zip", unit="who", time="at", **asked)
+        found = anonrisk.linkability(table, "zip", unit="who", time="at", **asked)
     except errors.EmptyTableError:
         return
     assert 0 <= found.linked <= found.expected <= 1
-    alike = table.anon.linkability("same", unit="who", time="at", **asked)
+    alike = anonrisk.linkability(table, "same", unit="who", time="at", **asked)
     assert alike.expected == pytest.approx(alike.chance)
     assert alike.chance == pytest.approx(found.chance)
-    named = table.assign(name=table["who"]).anon.linkability("name", unit="who", time="at", **asked)
+    named = anonrisk.linkability(
+        table.assign(name=table["who"]), "name", unit="who", time="at", **asked
+    )
     assert (named.linked, named.expected, named.n_false) == (1, 1, 0)
 
 
@@ -169,115 +174,115 @@ def test_nothing_to_link_by_is_chance_and_a_name_is_certain(frame):
         "day": [1, 1, 1, 9, 9, 9],
     }
     table = frame(cells)
-    certain = table.anon.linkability("name", unit="who", time="day")
+    certain = anonrisk.linkability(table, "name", unit="who", time="day")
     assert (certain.linked, certain.expected, certain.n_false) == (1.0, 1.0, 0)
-    alike = table.anon.linkability("same", unit="who", time="day")
+    alike = anonrisk.linkability(table, "same", unit="who", time="day")
     assert (alike.linked, alike.expected, alike.chance) == (0, pytest.approx(1 / 3), alike.expected)
-    none = table.anon.linkability("new", unit="who", time="day")
+    none = anonrisk.linkability(table, "new", unit="who", time="day")
     assert (none.linked, none.expected) == (0, 0)
 
 
 def test_a_persons_whole_set_of_values_links_too(frame):
     cells = {"u": [1, 1, 2, 2, 3, 3] * 2, "q": list("abbcac") * 2, "t": [1] * 6 + [9] * 6}
-    found = frame(cells).anon.linkability("q", unit="u", time="t")
+    found = anonrisk.linkability(frame(cells), "q", unit="u", time="t")
     assert (found.linked, found.expected, found.n_false) == (1.0, 1.0, 0)
 
 
 def test_persons_are_not_pairs_of_a_person_and_a_change():
     days = pd.to_datetime(["2026-01-01", "2026-01-02", "2026-01-03"])
     table = pd.DataFrame({"who": [1] * 3, "zip": ["a"] * 3, "day": days})
-    found = table.anon.linkability("zip", unit="who", time="day", period="1D")
+    found = anonrisk.linkability(table, "zip", unit="who", time="day", period="1D")
     assert (found.n_persons, found.n_both) == (1, 2)
     assert "2 pairs of a person and a change on both sides of 2 changes" in repr(found)
 
 
 def test_whole_numbers_of_numpy_are_moments():
     table = pd.DataFrame(stamped(made(3)))
-    one = table.anon.linkability("zip", unit="who", time="n", at=0)
-    assert table.anon.linkability("zip", unit="who", time="n", at=np.int64(0)) == one
+    one = anonrisk.linkability(table, "zip", unit="who", time="n", at=0)
+    assert anonrisk.linkability(table, "zip", unit="who", time="n", at=np.int64(0)) == one
 
 
 def test_values_that_change_hands_link_wrongly(frame):
     table = frame({"who": [1, 2, 1, 2], "zip": ["a", "b", "b", "a"], "day": [1, 1, 9, 9]})
-    found = table.anon.linkability("zip", unit="who", time="day")
+    found = anonrisk.linkability(table, "zip", unit="who", time="day")
     assert (found.n_linked, found.n_false, found.expected) == (0, 2, 0.0)
     assert "2 values would link two different persons" in repr(found)
 
 
 def test_missing_values(frame):
     table = frame({"who": [1, 2, 1, 2], "zip": [None, "b", None, "b"], "day": [1, 1, 9, 9]})
-    assert table.anon.linkability("zip", unit="who", time="day").n_linked == 2
-    dropped = table.anon.linkability("zip", unit="who", time="day", missing="drop")
+    assert anonrisk.linkability(table, "zip", unit="who", time="day").n_linked == 2
+    dropped = anonrisk.linkability(table, "zip", unit="who", time="day", missing="drop")
     assert (dropped.n_linked, dropped.n_dropped, dropped.n_both) == (1, 2, 1)
     with pytest.raises(errors.MissingValuesError, match="in 2 r"):
-        table.anon.linkability("zip", unit="who", time="day", missing="error")
+        anonrisk.linkability(table, "zip", unit="who", time="day", missing="error")
 
 
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
         (
-            lambda t: t.anon.linkability("zip", unit="wo", time="day"),
+            lambda t: anonrisk.linkability(t, "zip", unit="wo", time="day"),
             errors.ColumnNotFoundError,
             "'who'",
         ),
         (
-            lambda t: t.anon.linkability("zp", unit="who", time="day"),
+            lambda t: anonrisk.linkability(t, "zp", unit="who", time="day"),
             errors.ColumnNotFoundError,
             "'zip'",
         ),
         (
-            lambda t: t.anon.linkability("zip", unit="who", time="dy"),
+            lambda t: anonrisk.linkability(t, "zip", unit="who", time="dy"),
             errors.ColumnNotFoundError,
             "'day'",
         ),
         (
-            lambda t: t.anon.linkability("who", unit="who", time="day"),
+            lambda t: anonrisk.linkability(t, "who", unit="who", time="day"),
             errors.RoleConflictError,
             "both",
         ),
         (
-            lambda t: t.anon.linkability("zip", unit="who", time="day", at="x"),
+            lambda t: anonrisk.linkability(t, "zip", unit="who", time="day", at="x"),
             errors.ArgumentError,
             "at=",
         ),
         (
-            lambda t: t.anon.linkability(["zip", "day"], unit="who", time="day"),
+            lambda t: anonrisk.linkability(t, ["zip", "day"], unit="who", time="day"),
             errors.RoleConflictError,
             "both time and quasi-identifier",
         ),
         (
-            lambda t: t.anon.linkability("zip", unit="who", time="day", at=EPOCH),
+            lambda t: anonrisk.linkability(t, "zip", unit="who", time="day", at=EPOCH),
             errors.ArgumentError,
             "at= is a date, but time 'day' holds numbers",
         ),
         (
-            lambda t: t.anon.linkability("zip", unit="who", time="day", at=pd.NaT),
+            lambda t: anonrisk.linkability(t, "zip", unit="who", time="day", at=pd.NaT),
             errors.ArgumentError,
             "at= is a date",
         ),
         (
-            lambda t: t.anon.linkability("zip", unit="who", time="day", at=LATE),
+            lambda t: anonrisk.linkability(t, "zip", unit="who", time="day", at=LATE),
             errors.UnsupportedColumnError,
             "'at'.*years 1 to 9999",
         ),
         (
-            lambda t: t.anon.linkability("zip", unit="who", time="day", at=1, period="1D"),
+            lambda t: anonrisk.linkability(t, "zip", unit="who", time="day", at=1, period="1D"),
             errors.ArgumentError,
             "not both",
         ),
         (
-            lambda t: t.anon.linkability("zip", unit="who", time="day", period="1M"),
+            lambda t: anonrisk.linkability(t, "zip", unit="who", time="day", period="1M"),
             errors.ArgumentError,
             "months and years",
         ),
         (
-            lambda t: t.anon.linkability("zip", unit="who", time="day", period="1D"),
+            lambda t: anonrisk.linkability(t, "zip", unit="who", time="day", period="1D"),
             errors.UnsupportedColumnError,
             "no days or hours",
         ),
         (
-            lambda t: t.anon.linkability("day", unit="who", time="zip"),
+            lambda t: anonrisk.linkability(t, "day", unit="who", time="zip"),
             errors.UnsupportedColumnError,
             "read the text as dates",
         ),
@@ -293,15 +298,15 @@ def test_wrong_calls(frame, call, error, text):
 def test_nobody_on_both_sides_is_an_error(frame):
     table = frame({"who": [1, 2], "zip": ["a", "b"], "day": [1, 9]})
     with pytest.raises(errors.EmptyTableError, match="nobody to link"):
-        table.anon.linkability("zip", unit="who", time="day")
+        anonrisk.linkability(table, "zip", unit="who", time="day")
 
 
 def test_it_prints_and_serialises():
     table = pd.DataFrame(stamped(made(3)))
-    found = table.anon.linkability("zip", unit="who", time="n", at=0)
+    found = anonrisk.linkability(table, "zip", unit="who", time="n", at=0)
     json.dumps(found.to_dict(), allow_nan=False)
     with pytest.raises(errors.ArgumentError, match="at= is a number, but time 'at' holds dates"):
-        table.anon.linkability("zip", unit="who", time="at", at=0)
+        anonrisk.linkability(table, "zip", unit="who", time="at", at=0)
     assert "linked for certain" in found._repr_html_()
     for error, wrong in (
         (errors.MissingUnitError, table.assign(who=None)),
@@ -309,4 +314,4 @@ def test_it_prints_and_serialises():
         (errors.EmptyTableError, table.iloc[:0]),
     ):
         with pytest.raises(error):
-            wrong.anon.linkability("zip", unit="who", time="n")
+            anonrisk.linkability(wrong, "zip", unit="who", time="n")

@@ -51,7 +51,7 @@ def test_missing_values_as_a_value_and_dropped_on_every_engine(admissions, frame
 def test_moves_within_a_branch_cost_less_than_moves_across(admissions):
     rest = set(admissions["diagnosis"]).difference(*BRANCHES.values())
     tree = {"any": {**BRANCHES, "other": sorted(rest)}}
-    found = admissions.anon.tcloseness(["gender"], "diagnosis", hierarchy=tree)
+    found = admissions.anon.tcloseness(["gender"], "diagnosis", hierarchies=tree)
     equal = admissions.anon.tcloseness(["gender"], "diagnosis")
     assert found.distance == "hierarchical"
     assert 0 < found < equal

@@ -15,6 +15,7 @@ import tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import anonrisk
 from anonrisk import Plan, errors
 from anonrisk.engines.numpy.tally import tally
 from anonrisk.engines.pandas.table import PandasTable
@@ -203,8 +204,12 @@ def test_missing_values_keep_their_place_whatever_is_offered(frame):
 def test_every_engine_merges_alike_and_names_nothing_rare(frame, method):
     names = ["job", "code", "sex"]
     table, plain = frame(CELLS), pd.DataFrame(CELLS)
-    plan = table.anon.plan(names, 5, method=method, max_suppressed=0.05)
-    expected = plain.anon.plan(names, 5, method=method, max_suppressed=0.05)
+    plan = table.anon.plan(
+        names, 5, max_suppressed=0.05, options=anonrisk.PlanOptions(method=method)
+    )
+    expected = plain.anon.plan(
+        names, 5, max_suppressed=0.05, options=anonrisk.PlanOptions(method=method)
+    )
     assert plan.to_json() == expected.to_json()
     done = table.anon.apply(plan)
     assert done.anon.k(names) >= 5
@@ -224,7 +229,7 @@ def test_every_engine_merges_alike_and_names_nothing_rare(frame, method):
 def test_utility_reads_what_the_others_stand_for(method):
     table = pd.DataFrame(CELLS)
     names = ["job"] if method == "full-domain" else ["job", "sex"]
-    plan = table.anon.plan(names, 5, method=method, max_suppressed=0)
+    plan = table.anon.plan(names, 5, max_suppressed=0, options=anonrisk.PlanOptions(method=method))
     assert any(f'"{name}' in plan.to_json() for name in ("other", "all others"))
     found = table.anon.apply(plan).anon.utility(names, original=table)
     assert found.loss_metric == pytest.approx(plan.after.range_loss, abs=1e-12)
@@ -291,7 +296,9 @@ def test_dates_are_offered_from_the_finest_period_that_is_coarser():
     assert [way.part for way in offered(times) if isinstance(way, DatePart)][:2] == ["day", "week"]
     # Weeks are in no month, and the search does not need them to be.
     table = pd.DataFrame({"day": days * 3, "sex": ["f", "m", "f"] * 40})
-    plan = table.anon.plan(["day", "sex"], 5, max_suppressed=0, method="full-domain")
+    plan = table.anon.plan(
+        ["day", "sex"], 5, max_suppressed=0, options=anonrisk.PlanOptions(method="full-domain")
+    )
     assert plan.recodings["day"] == DatePart("week")
     assert plan.optimal
 

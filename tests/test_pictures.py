@@ -155,10 +155,12 @@ CASES = {
         ),
     ),
     "box_plot": (
-        lambda: people(["zip", "age"]).assign(town="x").anon.box_plot(["zip", "age"], by="town"),
-        lambda: one_class().anon.box_plot(["zip"]),
-        lambda: wide(people(["zip", "age"]).anon.box_plot(["zip"])),
-        lambda: people([*LONG, "zip"]).assign(town="W" * 90).anon.box_plot(LONG, by="town"),
+        lambda: anonrisk.box_plot(
+            people(["zip", "age"]).assign(town="x"), ["zip", "age"], by="town"
+        ),
+        lambda: anonrisk.box_plot(one_class(), ["zip"]),
+        lambda: wide(anonrisk.box_plot(people(["zip", "age"]), ["zip"])),
+        lambda: anonrisk.box_plot(people([*LONG, "zip"]).assign(town="W" * 90), LONG, by="town"),
     ),
 }
 KINDS = ("small", "one-class", "huge", "long-names")
@@ -345,7 +347,7 @@ def test_a_partial_search_says_so():
 
 def test_boxes_are_where_the_numbers_are():
     table = people(["zip", "age"], 400).assign(town=np.arange(400) % 3)
-    found = table.anon.box_plot(["zip", "age"], by="town")
+    found = anonrisk.box_plot(table, ["zip", "age"], by="town")
     ax = found.plot()
     boxes = [each for _, each in found.groups] + [found.overall]
     drawn = [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in ax.patches]

@@ -15,7 +15,7 @@ import pytest
 import tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planned import QIDS, people
+from planned import QIDS, people, with_options
 
 import anonrisk
 from anonrisk import Plan, datasets, errors
@@ -129,7 +129,7 @@ def datafly(table, qids, hierarchies, k, allowed):
         for name in qids:
             if levels[name]:
                 tree = hierarchies[name]
-                recoded = recoded.anon.generalize(name, hierarchy=tree, level=levels[name])
+                recoded = recoded.anon.generalize(name, hierarchies=tree, level=levels[name])
         sizes = recoded.anon.sizes(qids)
         if (sizes < k).sum() <= allowed:
             return recoded[sizes >= k]
@@ -147,8 +147,7 @@ def at_least_as_good_as_datafly(table, qids, hierarchies, k):
             k,
             hierarchies=hierarchies,
             max_suppressed=share,
-            loss="range",
-            method="full-domain",
+            options=anonrisk.PlanOptions(loss="range", method="full-domain"),
         )
         done = table.anon.apply(plan)
         assert plan.optimal
@@ -198,15 +197,15 @@ def test_at_least_as_good_as_datafly_on_a_made_up_table(k):
 @pytest.mark.slow
 def test_a_stopped_search_still_beats_its_start(monkeypatch):
     table = pd.DataFrame(people(200))
-    full = table.anon.plan(QIDS, 5, method="full-domain")
+    full = table.anon.plan(QIDS, 5, options=anonrisk.PlanOptions(method="full-domain"))
     monkeypatch.setattr(full_domain, "MAX_WORK", 1)
-    early = table.anon.plan(QIDS, 5, method="full-domain")
+    early = table.anon.plan(QIDS, 5, options=anonrisk.PlanOptions(method="full-domain"))
     assert full.optimal
     assert not early.optimal
     assert early.after.loss >= full.after.loss
     monkeypatch.setattr(full_domain, "MAX_WORK", 10**9)
     monkeypatch.setattr(full_domain, "MAX_NODES", 1)
-    neighbours = table.anon.plan(QIDS, 5, method="full-domain")
+    neighbours = table.anon.plan(QIDS, 5, options=anonrisk.PlanOptions(method="full-domain"))
     assert full.after.loss <= neighbours.after.loss <= early.after.loss
 
 
@@ -287,9 +286,9 @@ def test_it_may_be_best_to_suppress_those_who_have_lost_most_already():
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_plan_that_stopped_early_does_not_say_that_it_is_the_best(monkeypatch, limit):
     table = pd.DataFrame(people(200))
-    assert table.anon.plan(QIDS, 5, method="full-domain").optimal
+    assert table.anon.plan(QIDS, 5, options=anonrisk.PlanOptions(method="full-domain")).optimal
     monkeypatch.setattr(full_domain, *limit)
-    plan = table.anon.plan(QIDS, 5, method="full-domain")
+    plan = table.anon.plan(QIDS, 5, options=anonrisk.PlanOptions(method="full-domain"))
     assert not plan.optimal
     assert not Plan.from_json(plan.to_json()).optimal
     assert "the best of those offered" not in repr(plan)
@@ -306,13 +305,8 @@ def test_a_stored_plan_holds_no_cell_and_does_the_same():
             "code": [f"{c:05}" for c in random.integers(10_000, 10_500, 500)],
         }
     )
-    plan = table.anon.plan(
-        ["salary", "street", "code"],
-        10,
-        hierarchies={"street": tree},
-        max_suppressed=0.1,
-        method="full-domain",
-    )  # fmt: skip
+    options = anonrisk.PlanOptions(method="full-domain")
+    plan = table.anon.plan([*table], 10, hierarchies={"street": tree}, options=options)
     text = plan.to_json()
     cells = {str(cell) for cell in table.to_numpy().ravel()}
     words = text.replace('"', " ").replace(",", " ").split()
@@ -476,19 +470,27 @@ def test_names_and_labels_are_quoted_in_code():
         (lambda t: t.anon.plan("age", 301), errors.ArgumentError, "larger than the table"),
         (lambda t: t.anon.plan("age", 0), errors.ArgumentError, "at least 1"),
         (lambda t: t.anon.plan("aeg"), errors.ColumnNotFoundError, "'age'"),
-        (lambda t: t.anon.plan("age", column_weights={"age": -1}), errors.WeightError, "from 0 up"),
         (
-            lambda t: t.anon.plan("age", column_weights={"age": 0}),
+            lambda t: t.anon.plan("age", options=anonrisk.PlanOptions(column_weights={"age": -1})),
+            errors.WeightError,
+            "from 0 up",
+        ),
+        (
+            lambda t: t.anon.plan("age", options=anonrisk.PlanOptions(column_weights={"age": 0})),
             errors.WeightError,
             "all .* zero",
         ),
         (
-            lambda t: t.anon.plan("age", column_weights={"aeg": 1}),
+            lambda t: t.anon.plan("age", options=anonrisk.PlanOptions(column_weights={"aeg": 1})),
             errors.ColumnNotFoundError,
             "'age'",
         ),
         (lambda t: t.anon.plan("age", max_suppressed=2), errors.ArgumentError, "0 to 1"),
-        (lambda t: t.anon.plan("age", beta=0), errors.ArgumentError, "between 0 and 1"),
+        (
+            lambda t: t.anon.plan("age", options=anonrisk.PlanOptions(beta=0)),
+            errors.ArgumentError,
+            "between 0 and 1",
+        ),
         (
             lambda t: t.anon.plan("age", hierarchies={"zip": TREE}),
             errors.ColumnNotFoundError,
@@ -515,7 +517,7 @@ def test_names_and_labels_are_quoted_in_code():
             r"max_suppressed=2.0% stops it, the least that would do is 100.0%.* for 'zip'",
         ),
         (
-            lambda t: t.anon.plan("zip", 50, max_loss=0.1),
+            lambda t: t.anon.plan("zip", 50, options=anonrisk.PlanOptions(max_loss=0.1)),
             errors.PlanError,
             "max_loss=0.1 stops every plan",
         ),
@@ -525,7 +527,7 @@ def test_names_and_labels_are_quoted_in_code():
             "make the plan with unit='who'",
         ),
         (
-            lambda t: t.anon.plan("age", population_size=3),
+            lambda t: t.anon.plan("age", options=anonrisk.PlanOptions(population_size=3)),
             errors.ArgumentError,
             "smaller than the table, which has 300",
         ),
@@ -541,14 +543,20 @@ def test_what_cannot_be_planned(call, error, text):
 def test_weights_keep_what_is_precious():
     table = pd.DataFrame(people(600))
     whole = {"method": "full-domain"}
-    precious = table.anon.plan(["age", "zip"], 5, column_weights={"age": 20, "zip": 1}, **whole)
-    other = table.anon.plan(["age", "zip"], 5, column_weights={"age": 1, "zip": 20}, **whole)
+    precious = table.anon.plan(
+        ["age", "zip"], 5, **with_options(**whole, column_weights={"age": 20, "zip": 1})
+    )
+    other = table.anon.plan(
+        ["age", "zip"], 5, **with_options(**whole, column_weights={"age": 1, "zip": 20})
+    )
     assert precious.after.values[0] > other.after.values[0]
     assert precious.after.values[1] < other.after.values[1]
 
 
 def test_plan_prints_before_and_after():
-    plan = pd.DataFrame(people()).anon.plan(["age", "sex"], 5, method="full-domain")
+    plan = pd.DataFrame(people()).anon.plan(
+        ["age", "sex"], 5, options=anonrisk.PlanOptions(method="full-domain")
+    )
     text = repr(plan)
     assert text.startswith("Plan for age + sex: k = 5, the best of those offered\ncolumn   from")
     assert "smallest class" in text
@@ -626,7 +634,11 @@ def test_many_columns_have_two_values_each_where_there_is_room():
 @pytest.mark.parametrize("method", ["full-domain", "multidimensional"])
 def test_a_document_with_junk_in_it_is_refused_or_read(method, junk):
     """Also where somebody says to have edited it, or where it has no digest to fit."""
-    stored = pd.DataFrame(people(60)).anon.plan(["age", "sex"], 5, method=method).to_dict()
+    stored = (
+        pd.DataFrame(people(60))
+        .anon.plan(["age", "sex"], 5, options=anonrisk.PlanOptions(method=method))
+        .to_dict()
+    )
     for key in stored:
         try:
             plan = Plan.from_dict({**stored, key: junk}, edited=True)
@@ -649,7 +661,9 @@ def test_a_document_with_junk_in_it_is_refused_or_read(method, junk):
     ],
 )
 def test_a_document_with_junk_for_a_figure_is_refused(part, name, junk):
-    plan = pd.DataFrame(people(60)).anon.plan(["age", "sex"], 5, method="multidimensional")
+    plan = pd.DataFrame(people(60)).anon.plan(
+        ["age", "sex"], 5, options=anonrisk.PlanOptions(method="multidimensional")
+    )
     stored = plan.to_dict()
     stored[part] = {**stored[part], name: junk}
     with pytest.raises(errors.PlanError, match="this is not a stored plan"):

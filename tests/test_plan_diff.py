@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planned import QIDS, people
 
+import anonrisk
 from anonrisk import Plan, errors
 from anonrisk.hierarchy import Hierarchy
 from anonrisk.measures.counts.tally import Domain
@@ -137,7 +138,9 @@ def test_every_term_is_told():
 
 def test_a_digest_is_of_what_a_plan_does():
     table = pd.DataFrame(people())
-    plan = table.anon.plan(QIDS, 4, max_suppressed=0.05, method="full-domain")
+    plan = table.anon.plan(
+        QIDS, 4, max_suppressed=0.05, options=anonrisk.PlanOptions(method="full-domain")
+    )
     later = replace(plan, before=None, after=None, budget=None, note="of May", optimal=False)
     assert later.digest == plan.digest == Plan.from_json(plan.to_json()).digest
     turned = replace(plan, recodings=dict(reversed(plan.recodings.items())))
@@ -161,7 +164,7 @@ def test_a_level_has_one_digest_with_and_without_its_hierarchy():
 @pytest.mark.parametrize("method", ["full-domain", "multidimensional"])
 def test_a_plan_that_was_changed_by_hand(method):
     table = pd.DataFrame(people())
-    plan = table.anon.plan(["age", "sex"], 4, method=method)
+    plan = table.anon.plan(["age", "sex"], 4, options=anonrisk.PlanOptions(method=method))
     stored = plan.to_dict()
     assert stored["anonrisk_plan"] == 2
     assert Plan.from_yaml(plan.to_yaml()).digest == plan.digest

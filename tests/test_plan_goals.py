@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from planned import people
+from planned import people, with_options
 
 import anonrisk
 from anonrisk import Policy, errors
@@ -103,9 +103,9 @@ def check_best(table, policy, share):
     call = {"hierarchies": OFFERED, "max_suppressed": share, "loss": "range"}
     if least == math.inf:
         with pytest.raises((errors.PlanError, errors.ArgumentError)):
-            table.anon.plan(policy, method="full-domain", **call)
+            table.anon.plan(policy, **with_options(**call, method="full-domain"))
         return
-    plan = table.anon.plan(policy, method="full-domain", **call)
+    plan = table.anon.plan(policy, **with_options(**call, method="full-domain"))
     assert plan.optimal
     assert plan.after.loss == pytest.approx(least, abs=1e-9)
     published = table.anon.apply(plan)
@@ -144,7 +144,9 @@ def test_regions_keep_to_a_policy_too(table, policy, method):
     # What no table can fail is no gate, and passes none.
     assume(not policy.lint().errors)
     try:
-        plan = table.anon.plan(policy, method=method, hierarchies=OFFERED)
+        plan = table.anon.plan(
+            policy, hierarchies=OFFERED, options=anonrisk.PlanOptions(method=method)
+        )
     except (errors.PlanError, errors.ArgumentError):
         return
     published = table.anon.apply(plan)
@@ -190,7 +192,7 @@ def test_a_hospital_passes_every_ready_policy_in_two_calls(ready, method):
         roles["direct"] = []
     table, policy = admissions(), filled_in(ready, **roles)
     assert policy.check(table).status == "fail"
-    plan = table.anon.plan(policy, method=method)
+    plan = table.anon.plan(policy, options=anonrisk.PlanOptions(method=method))
     published = table.anon.apply(plan)
     verdict = policy.check(published, n_original=len(table))
     assert verdict.passed, verdict
@@ -211,7 +213,7 @@ def test_people_pass_every_ready_policy_in_two_calls(frame, ready):
     cells["area"] = cells.pop("zip")
     table, policy = frame(cells), filled_in(ready, **OF_PEOPLE)
     assert policy.check(table).status == "fail"
-    plan = anonrisk.plan(table, policy, method="full-domain")
+    plan = anonrisk.plan(table, policy, options=anonrisk.PlanOptions(method="full-domain"))
     published = anonrisk.apply(table, plan)
     assert policy.check(published).passed
     assert {one.severity for one in plan.budgets if one.status != "met"} <= {"warn"}
@@ -232,14 +234,18 @@ def test_persons_and_several_sets_on_every_engine(frame):
         missing_sensitive="value",
     )  # fmt: skip
     table = frame(cells)
-    plan = anonrisk.plan(table, policy, max_suppressed=0.2, method="full-domain")
+    plan = anonrisk.plan(
+        table, policy, max_suppressed=0.2, options=anonrisk.PlanOptions(method="full-domain")
+    )
     assert len(plan.rules) == 2
     published = anonrisk.apply(table, plan)
     assert policy.check(published).passed
     assert anonrisk.classes(published, ["age", "sex"], unit="who").n_rows == plan.after.n_records
     # The same whatever engine counts.
     plain = pd.DataFrame(cells)
-    expected = plain.anon.plan(policy, max_suppressed=0.2, method="full-domain")
+    expected = plain.anon.plan(
+        policy, max_suppressed=0.2, options=anonrisk.PlanOptions(method="full-domain")
+    )
     assert (plan.after.k, plan.after.n_below) == (expected.after.k, expected.after.n_below)
 
 
@@ -260,14 +266,20 @@ def two_levels(n=60):
 def test_goals_by_keywords():
     table = two_levels()
     assert table.anon.plan("x").k == 5
-    assert table.anon.plan("x", risk=0.09).k == 12
-    assert table.anon.plan("x", risk=0.2, k=7).k == 7
-    plan = table.anon.plan("x", ldiv=3, sensitive="ill", method="full-domain")
+    assert table.anon.plan("x", options=anonrisk.PlanOptions(risk=0.09)).k == 12
+    assert table.anon.plan("x", k=7, options=anonrisk.PlanOptions(risk=0.2)).k == 7
+    plan = table.anon.plan(
+        "x", ldiv=3, sensitive="ill", options=anonrisk.PlanOptions(method="full-domain")
+    )
     assert table.anon.apply(plan).anon.ldiv("x", "ill") >= 3
     assert plan.k == 1
     assert plan.after.scores == (table.anon.apply(plan).anon.ldiv("x", "ill"),)
     plan = table.anon.plan(
-        "x", k=2, tcloseness=0.1, distance="equal", sensitive="ill", method="full-domain"
+        "x",
+        k=2,
+        tcloseness=0.1,
+        sensitive="ill",
+        options=anonrisk.PlanOptions(distance="equal", method="full-domain"),
     )
     changed = table.anon.apply(plan)
     assert changed.anon.tcloseness("x", "ill", distance="equal") <= 0.1 * (1 + 1e-9)
@@ -284,7 +296,7 @@ def test_goals_by_keywords():
         (lambda t: t.anon.plan(Policy(quasi="x", k=2), 5), "without other goals"),
         (lambda t: t.anon.plan("x", policy=Policy(k=2)), "without other goals"),
         (lambda t: t.anon.plan(policy=5), "a Policy or its file, not a int"),
-        (lambda t: t.anon.plan("x", risk=2), "at most 1"),
+        (lambda t: t.anon.plan("x", options=anonrisk.PlanOptions(risk=2)), "at most 1"),
         (lambda t: t.anon.plan("x", k=26, unit="who"), "larger than the table, which has 2"),
     ],
 )
@@ -367,7 +379,7 @@ def test_budgets_that_no_recoding_reaches_are_told():
     tree = {"any": {"airways": ["flu", "cold"], "blood": ["hiv"]}}
     budgets = {
         "k": 4,
-        "tcloseness": {"t": 0.9, "distance": "hierarchical", "hierarchy": tree},
+        "tcloseness": {"t": 0.9, "distance": "hierarchical", "hierarchies": tree},
         "predicted_singletons": {"group_size": 20, "at_most": 19},
         "max_suppressed": 0.05,
     }
@@ -394,7 +406,9 @@ def test_groups_are_kept_apart():
 def test_a_plan_about_persons_or_values_is_no_code():
     for plan in (
         two_levels().anon.plan("x", k=3, unit="who"),
-        two_levels().anon.plan("x", ldiv=2, sensitive="ill", method="full-domain"),
+        two_levels().anon.plan(
+            "x", ldiv=2, sensitive="ill", options=anonrisk.PlanOptions(method="full-domain")
+        ),
     ):
         with pytest.raises(errors.PlanError, match="store it with to_json"):
             plan.to_sql()
@@ -402,7 +416,13 @@ def test_a_plan_about_persons_or_values_is_no_code():
 
 def test_another_table_that_breaks_the_rules_is_refused():
     table = two_levels()
-    plan = table.anon.plan("x", ldiv=3, sensitive="ill", method="full-domain", max_suppressed=0)
+    plan = table.anon.plan(
+        "x",
+        ldiv=3,
+        sensitive="ill",
+        max_suppressed=0,
+        options=anonrisk.PlanOptions(method="full-domain"),
+    )
     with pytest.raises(errors.PlanError, match="that break distinct ldiv of ill at least 3"):
         table[table["ill"] != "hiv"].anon.apply(plan)
 
@@ -411,7 +431,7 @@ def test_regions_do_not_go_by_groups():
     table = two_levels().assign(ward=["a", "b"] * 30)
     policy = Policy(quasi="x", k=2, by="ward", unlisted="ignore")
     with pytest.raises(errors.PlanError, match=r"'ward' stays as it is.*method='full-domain'"):
-        table.anon.plan(policy, method="multidimensional")
+        table.anon.plan(policy, options=anonrisk.PlanOptions(method="multidimensional"))
     assert policy.check(table.anon.apply(table.anon.plan(policy))).passed
 
 
@@ -423,7 +443,7 @@ def test_a_table_of_which_nothing_is_left_is_no_plan(method):
         quasi="x", k={"at_least": 5, "severity": "warn"}, max_unique_records=3, unlisted="ignore"
     )
     with pytest.raises(errors.PlanError, match="no record would be left"):
-        table.anon.plan(must, max_suppressed=1, method=method)
-    plan = table.anon.plan(should, max_suppressed=1, method=method)
+        table.anon.plan(must, max_suppressed=1, options=anonrisk.PlanOptions(method=method))
+    plan = table.anon.plan(should, max_suppressed=1, options=anonrisk.PlanOptions(method=method))
     assert [one.status for one in plan.budgets if one.budget == "k"] == ["missed"]
     assert should.check(table.anon.apply(plan)).passed

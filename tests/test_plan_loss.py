@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planned import with_options
 
 import anonrisk
 from anonrisk import Plan, errors
@@ -100,7 +101,7 @@ def test_the_plan_is_the_best_of_all_by_its_definition(frame, word):
     loss = own if word == "function" else word
     about = {"target": "ill"} if word == "target" else {}
     asked = {"max_suppressed": share, "method": "full-domain", **about}
-    plan = table.anon.plan(QID, 4, loss=loss, hierarchies=OFFERED, **asked)
+    plan = table.anon.plan(QID, 4, **with_options(hierarchies=OFFERED, **asked, loss=loss))
     old, target = [told(plain[name]) for name in QID], told(plain["ill"])
     losses = {}
     for pair in itertools.product(*OFFERED.values()):
@@ -133,7 +134,9 @@ def test_utility_tells_the_loss_of_a_plan(frame, word):
     table = frame(CELLS)
     about = {"sensitive": "ill"} if word == "private" else {}
     only = {"age": OFFERED["age"][1:2], "zip": [Prefix(2)]}
-    plan = table.anon.plan(QID, 4, loss=word, hierarchies=only, max_suppressed=0.5, **about)
+    plan = table.anon.plan(
+        QID, 4, **with_options(hierarchies=only, max_suppressed=0.5, **about, loss=word)
+    )
     found = table.anon.apply(plan).anon.utility(QID, "ill", original=table, loss=word)
     assert plan.after.n_below > 0
     assert found.loss == pytest.approx(plan.after.loss, abs=1e-12)
@@ -195,7 +198,7 @@ def test_by_region_it_is_what_the_definition_says(frame, word):
     old, target = [told(plain[name]) for name in QID], told(plain["ill"])
     losses = {}
     for method in ("multidimensional", "full-domain", "auto"):
-        plan = table.anon.plan(QID, 4, method=method, max_suppressed=0, **asked)
+        plan = table.anon.plan(QID, 4, **with_options(max_suppressed=0, **asked, method=method))
         done = plain.anon.apply(plan)
         losses[method] = slow(old, [told(done[name]) for name in QID], 4, word, target)
         assert plan.after.loss == pytest.approx(losses[method], abs=1e-12)
@@ -205,9 +208,9 @@ def test_by_region_it_is_what_the_definition_says(frame, word):
     assert losses["auto"] <= losses["multidimensional"]
     assert f"{losses['auto']:.3f}" in plan.note
     least = losses["multidimensional"]
-    table.anon.plan(QID, 4, max_loss=least * (1 + 1e-9), **asked, **BY_REGION)
+    table.anon.plan(QID, 4, **with_options(**asked, **BY_REGION, max_loss=least * (1 + 1e-9)))
     with pytest.raises(errors.PlanError, match="stops every plan"):
-        table.anon.plan(QID, 4, max_loss=least * 0.99, **asked, **BY_REGION)
+        table.anon.plan(QID, 4, **with_options(**asked, **BY_REGION, max_loss=least * 0.99))
 
 
 @pytest.mark.slow
@@ -217,7 +220,9 @@ def test_by_region_goals_hold_whatever_is_lost(word, goal):
     table = pd.DataFrame(CELLS).fillna({"ill": "none"}).assign(who=[i // 2 for i in range(160)])
     about = {"target": "ill"} if word == "target" else {}
     for split in ("gain", "median"):
-        plan = table.anon.plan(QID, 4, loss=word, split=split, **goal, **about, **BY_REGION)
+        plan = table.anon.plan(
+            QID, 4, **with_options(**goal, **about, **BY_REGION, loss=word, split=split)
+        )
         done = table.anon.apply(plan)
         found = done.anon.utility(QID, "ill", original=table, loss=word)
         assert found.loss == pytest.approx(plan.after.loss, abs=1e-12)
@@ -242,7 +247,9 @@ def test_by_region_less_is_lost_of_what_was_asked_for():
     table["owns"] = np.where((np.log(table["income"]) * 2).astype(int) % 2, "y", "n")
     names, asked = ["age", "income", "zip"], {"target": {"target": "owns"}}
     plans = {
-        word: table.anon.plan(names, 10, loss=word, **asked.get(word, {}), **BY_REGION)
+        word: table.anon.plan(
+            names, 10, **with_options(**asked.get(word, {}), **BY_REGION, loss=word)
+        )
         for word in ("entropy", "discernibility", "target")
     }
     for word in ("discernibility", "target"):
@@ -261,13 +268,17 @@ def test_with_other_goals_it_is_still_the_best(word):
     about = {"target": "rich"} if word == "target" else {}
     asked = {"loss": word, "ldiv": 2, "sensitive": "ill", "max_suppressed": 0.2, **about}
     asked["method"] = "full-domain"
-    plan = table.anon.plan(QID, 4, hierarchies=OFFERED, **asked)
+    plan = table.anon.plan(QID, 4, **with_options(hierarchies=OFFERED, **asked))
     assert plan.optimal
     losses = []
     for pair in itertools.product(*OFFERED.values()):
         try:
             one = table.anon.plan(
-                QID, 4, hierarchies={n: [r] for n, r in zip(QID, pair, strict=True)}, **asked
+                QID,
+                4,
+                **with_options(
+                    hierarchies={n: [r] for n, r in zip(QID, pair, strict=True)}, **asked
+                ),
             )
         except errors.PlanError:
             continue
@@ -292,7 +303,9 @@ def test_a_long_tail_does_not_take_the_bits_of_the_rest():
     )
     names = list(table)
     plans = {
-        loss: table.anon.plan(names, 5, loss=loss, method="full-domain")
+        loss: table.anon.plan(
+            names, 5, options=anonrisk.PlanOptions(loss=loss, method="full-domain")
+        )
         for loss in ("entropy", "range")
     }
     bits = {loss: plan.after.bits for loss, plan in plans.items()}
@@ -302,7 +315,7 @@ def test_a_long_tail_does_not_take_the_bits_of_the_rest():
     assert bits["entropy"] >= quantiles.mutual_information - 1e-9
     assert plans["range"].after.range_loss < plans["entropy"].after.range_loss
     assert plans["range"].after.loss == plans["range"].after.range_loss
-    by_region = table.anon.plan(names, 5, **BY_REGION)
+    by_region = table.anon.plan(names, 5, **with_options(**BY_REGION))
     assert by_region.after.bits > bits["entropy"]
 
 
@@ -313,7 +326,9 @@ def test_weights_keep_what_is_precious_in_either_way(method, loss):
     lost = {}
     for name in QID:
         weights = {n: 20 if n == name else 1 for n in QID}
-        plan = table.anon.plan(QID, 5, column_weights=weights, loss=loss, method=method)
+        plan = table.anon.plan(
+            QID, 5, options=anonrisk.PlanOptions(column_weights=weights, loss=loss, method=method)
+        )
         done = table.anon.apply(plan)
         lost[name] = [done.anon.utility(n, original=table, loss=loss).loss for n in QID]
     assert lost["age"][0] < lost["zip"][0]
@@ -333,13 +348,18 @@ def test_a_column_of_one_value_loses_nothing():
 def test_max_loss_is_in_the_loss_that_was_chosen():
     table = pd.DataFrame(CELLS)
     for loss in ("entropy", "range", "discernibility", own):
-        least = table.anon.plan(QID, 4, loss=loss).after.loss
-        assert table.anon.plan(QID, 4, loss=loss, max_loss=least).after.loss == least
+        least = table.anon.plan(QID, 4, options=anonrisk.PlanOptions(loss=loss)).after.loss
+        assert (
+            table.anon.plan(
+                QID, 4, options=anonrisk.PlanOptions(loss=loss, max_loss=least)
+            ).after.loss
+            == least
+        )
         with pytest.raises(errors.PlanError, match="stops every plan"):
-            table.anon.plan(QID, 4, loss=loss, max_loss=least * 0.99)
-    least = table.anon.plan(QID, 4, **BY_REGION).after.loss
+            table.anon.plan(QID, 4, options=anonrisk.PlanOptions(loss=loss, max_loss=least * 0.99))
+    least = table.anon.plan(QID, 4, **with_options(**BY_REGION)).after.loss
     with pytest.raises(errors.PlanError, match="stops every plan"):
-        table.anon.plan(QID, 4, max_loss=least * 0.99, **BY_REGION)
+        table.anon.plan(QID, 4, **with_options(**BY_REGION, max_loss=least * 0.99))
 
 
 def test_a_function_is_told_what_is_published():
@@ -351,7 +371,13 @@ def test_a_function_is_told_what_is_published():
         return 0.25
 
     given = {"x": [Keep()], "y": [Keep()]}
-    plan = table.anon.plan(["x", "y"], 2, loss=note, hierarchies=given, max_suppressed=0.5)
+    plan = table.anon.plan(
+        ["x", "y"],
+        2,
+        hierarchies=given,
+        max_suppressed=0.5,
+        options=anonrisk.PlanOptions(loss=note),
+    )
     assert asked[0] == ([3, 2, 1], {"x": [3, 2, 1], "y": [3, 2, 1]}), "as it is"
     assert asked[1:] == [([3, 2], {"x": [3, 2], "y": [3, 2]})] * len(asked[1:])
     assert plan.after.loss == pytest.approx((5 * 0.25 + 1) / 6)
@@ -402,7 +428,7 @@ def test_it_prints_the_bits():
 )
 def test_what_cannot_be_asked(asked, error, text):
     with pytest.raises(error, match=text):
-        anonrisk.plan(pd.DataFrame(CELLS), QID, 4, **asked)
+        anonrisk.plan(pd.DataFrame(CELLS), QID, 4, **with_options(**asked))
 
 
 def test_what_cannot_be_asked_of_utility():
@@ -411,4 +437,7 @@ def test_what_cannot_be_asked_of_utility():
         table.anon.utility(QID, original=table, loss="target")
     with pytest.raises(errors.ArgumentError, match="is not one of"):
         table.anon.utility(QID, original=table, loss="much")
-    assert table.anon.plan(QID, 4, loss=own, method="auto").method == "full-domain"
+    assert (
+        table.anon.plan(QID, 4, options=anonrisk.PlanOptions(loss=own, method="auto")).method
+        == "full-domain"
+    )

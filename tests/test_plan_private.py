@@ -54,7 +54,12 @@ def labels_of(recodings):
 def test_the_plan_is_the_best_of_all(frame):
     table = frame(CELLS)
     plan = table.anon.plan(
-        QID, 4, loss="private", sensitive="ill", hierarchies=OFFERED, max_suppressed=0
+        QID,
+        4,
+        sensitive="ill",
+        hierarchies=OFFERED,
+        max_suppressed=0,
+        options=anonrisk.PlanOptions(loss="private"),
     )
     ill = [x or "missing" for x in CELLS["ill"]]
     losses = {}
@@ -74,7 +79,7 @@ def test_the_plan_is_the_best_of_all(frame):
 
 def test_the_column_that_tells_keeps_its_detail(frame):
     table = frame(CELLS).anon.declare(quasi=QID, sensitive="ill")
-    private = table.anon.plan(k=4, loss="private", max_suppressed=0)
+    private = table.anon.plan(k=4, max_suppressed=0, options=anonrisk.PlanOptions(loss="private"))
     told = table.anon.apply(private).anon.utility(QID, "ill", original=table)
     plain = table.anon.plan(k=4, max_suppressed=0)
     other = table.anon.apply(plain).anon.utility(QID, "ill", original=table)
@@ -95,7 +100,14 @@ def test_a_suppressed_record_loses_everything(cells, k):
     if len(set(ill)) == 1:
         return
     table = pd.DataFrame({"age": ages, "ill": ill})
-    plan = anonrisk.plan(table, "age", k, loss="private", sensitive="ill", max_suppressed=1)
+    plan = anonrisk.plan(
+        table,
+        "age",
+        k,
+        sensitive="ill",
+        max_suppressed=1,
+        options=anonrisk.PlanOptions(loss="private"),
+    )
     labels = table.anon.generalize(plan.recodings)["age"].tolist()
     held, both = Counter(labels), Counter(zip(labels, ill, strict=True))
     lost = sum(
@@ -120,12 +132,14 @@ def test_wrong_calls(frame):
     with pytest.raises(errors.ArgumentError, match="no use without loss='private'"):
         table.anon.plan(QID, sensitive="ill")
     with pytest.raises(errors.RolesNotGivenError, match="no sensitive column"):
-        table.anon.plan(QID, loss="private")
+        table.anon.plan(QID, options=anonrisk.PlanOptions(loss="private"))
     with pytest.raises(errors.RoleConflictError, match="cannot be both"):
-        table.anon.plan(QID, loss="private", sensitive="age")
+        table.anon.plan(QID, sensitive="age", options=anonrisk.PlanOptions(loss="private"))
     with pytest.raises(errors.ArgumentError, match="'one' has one value only"):
-        table.anon.plan(QID, loss="private", sensitive="one")
+        table.anon.plan(QID, sensitive="one", options=anonrisk.PlanOptions(loss="private"))
     with pytest.raises(errors.ArgumentError, match="name one of them"):
-        table.anon.declare(quasi=QID, sensitive=["ill", "one"]).anon.plan(loss="private")
+        table.anon.declare(quasi=QID, sensitive=["ill", "one"]).anon.plan(
+            options=anonrisk.PlanOptions(loss="private")
+        )
     with pytest.raises(errors.ArgumentError, match="did you mean 'private'"):
-        table.anon.plan(QID, loss="privat")
+        table.anon.plan(QID, options=anonrisk.PlanOptions(loss="privat"))

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planned import people
+from planned import people, with_options
 
+import anonrisk
 from anonrisk import Plan, errors
 from anonrisk.planning.regions import multidimensional
 from anonrisk.recode import Keep, Prefix, Star
@@ -39,7 +40,7 @@ def test_classes_are_cut_and_never_joined(candidates, names, suppressed):
     trees = {"illness": TREE} if "illness" in names else {}
     offered = {**trees, "zip": [Keep(), Prefix(3, width=4), Star()]} if trees else {}
     asked = {"hierarchies": offered, "max_suppressed": suppressed}
-    plan = table.anon.plan(names, 5, method="auto", **asked)
+    plan = table.anon.plan(names, 5, **with_options(**asked, method="auto"))
     full, refined = candidates["full"], candidates["refined"]
     assert plan.after.loss <= refined.after.loss + 1e-12
     assert refined.after.loss <= full.after.loss + 1e-12
@@ -66,12 +67,16 @@ def test_classes_are_cut_and_never_joined(candidates, names, suppressed):
 def test_the_best_of_three_is_what_it_says(seed, k):
     table = pd.DataFrame(people(150, seed=seed))
     names = ["age", "zip", "born"]
-    plan = table.anon.plan(names, k, method="auto")
+    plan = table.anon.plan(names, k, options=anonrisk.PlanOptions(method="auto"))
     counted = table.anon.apply(plan).anon.classes(names)
     assert (counted.k, counted.n_classes) == (plan.after.k, plan.after.n_classes)
     assert counted.k >= k
     for method in ("full-domain", "multidimensional"):
-        assert plan.after.loss <= table.anon.plan(names, k, method=method).after.loss + 1e-12
+        assert (
+            plan.after.loss
+            <= table.anon.plan(names, k, options=anonrisk.PlanOptions(method=method)).after.loss
+            + 1e-12
+        )
     assert f"{plan.after.loss:.3f}" in plan.note
 
 
@@ -80,9 +85,9 @@ def test_it_is_taken_where_it_wins_and_named():
     table = pd.DataFrame(people(300, seed=1))
     names = ["age", "zip", "sex", "born"]
     asked = {"max_suppressed": 0, "loss": "range"}
-    plan = table.anon.plan(names, 5, method="auto", **asked)
+    plan = table.anon.plan(names, 5, **with_options(**asked, method="auto"))
     full, by_region = (
-        table.anon.plan(names, 5, method=method, **asked).after.loss
+        table.anon.plan(names, 5, **with_options(**asked, method=method)).after.loss
         for method in ("full-domain", "multidimensional")
     )
     assert plan.method == "multidimensional"
@@ -97,7 +102,7 @@ def test_goals_hold_in_what_is_refined(candidates):
     table = pd.DataFrame(people(400, seed=3))
     names = ["age", "zip"]
     asked = {"ldiv": 2, "max_suppressed": 0.2, "loss": "range"}
-    table.anon.plan(names, 3, method="auto", sensitive="illness", **asked)
+    table.anon.plan(names, 3, **with_options(sensitive="illness", **asked, method="auto"))
     done = table.anon.apply(candidates["refined"])
     assert done.anon.ldiv(names, "illness") >= 2
     assert done.anon.k(names) >= 3
@@ -107,7 +112,7 @@ def test_no_edge_parts_a_few_from_all_others(candidates):
     random = np.random.default_rng(2)
     days = pd.Timestamp("1980-01-01") + pd.to_timedelta(random.integers(0, 400, 300), "D")
     table = pd.DataFrame({"born": [pd.Timestamp("1931-05-05"), *days[1:]], "sex": ["f", "m"] * 150})
-    table.anon.plan(["born", "sex"], 5, method="auto")
+    table.anon.plan(["born", "sex"], 5, options=anonrisk.PlanOptions(method="auto"))
     edges = candidates["refined"].recodings["born"].edges
     epoch = (table["born"] - pd.Timestamp("1970-01-01")).dt.days
     assert min((epoch < edge).sum() for edge in edges) >= 5
@@ -116,7 +121,9 @@ def test_no_edge_parts_a_few_from_all_others(candidates):
 def test_where_no_kind_of_plan_does_the_reason_is_told():
     table = pd.DataFrame(people(60))
     with pytest.raises(errors.PlanError, match="ldiv of illness"):
-        table.anon.plan("age", 5, method="auto", sensitive="illness", ldiv=9)
+        table.anon.plan(
+            "age", 5, sensitive="illness", ldiv=9, options=anonrisk.PlanOptions(method="auto")
+        )
 
 
 @pytest.mark.slow
@@ -129,9 +136,12 @@ def test_the_best_is_by_what_columns_are_worth():
         return np.average([step.loss for step in plan.steps], weights=list(weights.values()))
 
     asked = {"column_weights": weights, "max_suppressed": 0}
-    plan = table.anon.plan(names, 5, **asked)
+    plan = table.anon.plan(names, 5, **with_options(**asked))
     for method in ("full-domain", "multidimensional"):
-        assert lost(plan) <= lost(table.anon.plan(names, 5, method=method, **asked)) + 1e-9
+        assert (
+            lost(plan)
+            <= lost(table.anon.plan(names, 5, **with_options(**asked, method=method))) + 1e-9
+        )
     assert f"{lost(plan):.3f}" in plan.note
 
 
@@ -149,7 +159,9 @@ def test_a_class_of_stars_that_no_region_tells_of_is_not_lost(seed):
     )
     table.loc[random.random(n) < 0.15, "zip"] = None
     goal = {"tcloseness": 0.1, "distance": "equal", "sensitive": "ill"}
-    plan = table.anon.plan(["size", "zip"], max_suppressed=0.3, loss="range", **goal)
+    plan = table.anon.plan(
+        ["size", "zip"], **with_options(max_suppressed=0.3, **goal, loss="range")
+    )
     published = table.anon.apply(plan)
     assert len(published) == plan.after.n_records
     found = published.anon.tcloseness(["size", "zip"], "ill", distance="equal")

@@ -15,8 +15,9 @@ import tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle_regions import Ruler, Tree, by_the_book
-from planned import QIDS, people
+from planned import QIDS, people, with_options
 
+import anonrisk
 from anonrisk import Plan, errors
 from anonrisk.measures.counts.tally import Domain
 from anonrisk.measures.recode.edges import fine_dates, fine_edges
@@ -70,7 +71,7 @@ def small_tables(draw):
 
 def planned(table, names, k, **more):
     return table.astype({"age": "Int64"}).anon.plan(
-        names, k, hierarchies={"ill": TREE}, **BY_REGION, **more
+        names, k, **with_options(hierarchies={"ill": TREE}, **BY_REGION, **more)
     )
 
 
@@ -168,10 +169,10 @@ def test_no_class_breaks_a_goal(split, goal):
     names = ["age", "born"]
     for seed in range(3):
         table = pd.DataFrame(people(250, seed=seed))
-        plan = table.anon.plan(names, 3, sensitive="illness", split=split, **BY_REGION, **{
+        plan = table.anon.plan(names, 3, **with_options(sensitive="illness", **BY_REGION, **{
             key: sorted(set(table["illness"])) if key == "order" else value
             for key, value in asked.items()
-        })  # fmt: skip
+        }, split=split))  # fmt: skip
         done = table.anon.apply(plan).rename(columns={"illness": "ill"})
         if "order" in asked:
             order = sorted(set(done["ill"]))
@@ -217,8 +218,8 @@ def test_same_plan_and_same_table_on_every_engine(frame):
     table, plain = frame(cells), pd.DataFrame(cells)
     asked = {"hierarchies": {"illness": PEOPLES}, **BY_REGION}
     names = [*QIDS, "illness"]
-    plan = table.anon.plan(names, 4, **asked)
-    expected = plain.anon.plan(names, 4, **asked)
+    plan = table.anon.plan(names, 4, **with_options(**asked))
+    expected = plain.anon.plan(names, 4, **with_options(**asked))
     assert plan.to_json() == expected.to_json()
     done = sorted(tables.to_rows(table.anon.apply(plan)), key=lambda row: row["who"])
     assert done == sorted(tables.to_rows(plain.anon.apply(expected)), key=lambda r: r["who"])
@@ -250,7 +251,9 @@ PEOPLES = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
 
 def test_goals_on_every_engine(frame):
     cells = people(120)
-    plan = frame(cells).anon.plan(["age", "sex"], 3, sensitive="illness", ldiv=2, **BY_REGION)
+    plan = frame(cells).anon.plan(
+        ["age", "sex"], 3, **with_options(sensitive="illness", ldiv=2, **BY_REGION)
+    )
     done = frame(cells).anon.apply(plan)
     assert done.anon.ldiv(["age", "sex"], "illness") >= 2
     alike = {**cells, "illness": ["flu"] * 120}
@@ -273,18 +276,18 @@ def test_too_many_combinations_are_put_together_before_they_are_cut(spark, monke
     table = tables.spark_table(spark, cells)
     monkeypatch.setattr(bounds, "MAX_CLASSES", 390)
     names = ["income", "born", "sex"]
-    plan = table.anon.plan(names[::2], 5, **BY_REGION)
+    plan = table.anon.plan(names[::2], 5, **with_options(**BY_REGION))
     done = table.anon.apply(plan)
     counted = done.anon.classes(names[::2])
     assert (counted.k, counted.n_classes) == (plan.after.k, plan.after.n_classes)
     assert counted.n_records == 400, "what was planned is what is true"
     assert plan.after.n_classes > 20
     monkeypatch.setattr(bounds, "MAX_CLASSES", 320)
-    plan = table.anon.plan(names, 5, **BY_REGION)
+    plan = table.anon.plan(names, 5, **with_options(**BY_REGION))
     counted = table.anon.apply(plan).anon.classes(names)
     assert (counted.k, counted.n_classes) == (plan.after.k, plan.after.n_classes), "in stages"
     with pytest.raises(errors.TooManyClassesError, match="more than 320 different combinations"):
-        table.anon.plan(names, 5, method="full-domain")
+        table.anon.plan(names, 5, options=anonrisk.PlanOptions(method="full-domain"))
 
 
 def test_a_stored_plan_holds_what_k_records_share():
@@ -297,7 +300,7 @@ def test_a_stored_plan_holds_what_k_records_share():
             "born": pd.Timestamp("1950-01-01") + pd.to_timedelta(random.integers(0, 9e3, 600), "D"),
         }
     )
-    plan = table.anon.plan(list(table), 10, **BY_REGION)
+    plan = table.anon.plan(list(table), 10, **with_options(**BY_REGION))
     text = plan.to_json()
     words = set(text.replace('"', " ").replace(",", " ").split())
     assert not words & set(rare)
@@ -322,7 +325,7 @@ def test_a_stored_plan_holds_what_k_records_share():
 
 def test_a_record_finds_the_one_region_that_holds_it():
     table = pd.DataFrame(people(400))
-    plan = table.anon.plan(["age", "sex"], 4, **BY_REGION)
+    plan = table.anon.plan(["age", "sex"], 4, **with_options(**BY_REGION))
     regions = plan.regions
     sizes = [recoding.n_places for recoding in regions.columns.values()]
     places = np.stack([p.ravel() for p in np.meshgrid(*map(np.arange, sizes))])
@@ -353,7 +356,7 @@ def test_the_bars_on_adult(shared):
     }
     # The bars are shares of ranges and leaves.
     asked = {**BY_REGION, "loss": "range"}
-    plan = table.anon.plan(names, 5, hierarchies=trees, **asked)
+    plan = table.anon.plan(names, 5, **with_options(hierarchies=trees, **asked))
     done = table.anon.apply(plan)
     assert len(done) == len(table)
     assert done.anon.k(names) == plan.after.k == 5
@@ -362,8 +365,10 @@ def test_the_bars_on_adult(shared):
     assert plan.after.loss <= 0.09
     seven = [name for name in names if name != "occupation"]
     some = {name: trees[name] for name in seven}
-    alone = table.anon.plan(seven, 5, hierarchies=some, **asked)
-    diverse = table.anon.plan(seven, 5, hierarchies=some, sensitive="occupation", ldiv=2, **asked)
+    alone = table.anon.plan(seven, 5, **with_options(hierarchies=some, **asked))
+    diverse = table.anon.plan(
+        seven, 5, **with_options(hierarchies=some, sensitive="occupation", ldiv=2, **asked)
+    )
     assert table.anon.apply(diverse).anon.ldiv(seven, "occupation") >= 2
     assert diverse.after.loss <= alone.after.loss + 0.02
 
@@ -372,30 +377,36 @@ def test_the_bars_on_adult(shared):
 def test_the_better_method_is_taken_and_named():
     table = pd.DataFrame(people(300))
     names = ["age", "zip", "born"]
-    plan = table.anon.plan(names, 5, method="auto")
-    full = table.anon.plan(names, 5, method="full-domain")
+    plan = table.anon.plan(names, 5, options=anonrisk.PlanOptions(method="auto"))
+    full = table.anon.plan(names, 5, options=anonrisk.PlanOptions(method="full-domain"))
     assert plan.method == "multidimensional"
     told = re.fullmatch(r"multidimensional: it loses (.*); full-domain (.*) or less.*", plan.note)
     assert told[1] == f"{plan.after.loss:.3f}"
     assert float(told[2]) >= round(full.after.loss, 3) > plan.after.loss
     assert plan.note in " ".join(repr(plan).split())
-    one = table.anon.plan("sex", 5, method="auto")
+    one = table.anon.plan("sex", 5, options=anonrisk.PlanOptions(method="auto"))
     assert (one.method, one.after.loss) == ("full-domain", 0)
     assert one.note.startswith("full-domain: it loses 0.000")
-    never = table.anon.plan(names, 5, method="auto", max_suppressed=0, hierarchies={
+    never = table.anon.plan(names, 5, max_suppressed=0, hierarchies={
         "age": [Keep(), Bins((50,), whole=True), Star()], "zip": [Keep(), Star()],
-    })  # fmt: skip
+    }, options=anonrisk.PlanOptions(method="auto"))  # fmt: skip
     assert never.method == "multidimensional"
-    private = table.anon.plan("age", 5, method="auto", loss="private", sensitive="illness")
+    private = table.anon.plan(
+        "age", 5, sensitive="illness", options=anonrisk.PlanOptions(method="auto", loss="private")
+    )
     assert private.method == "full-domain"
-    diverse = table.anon.plan("age", 5, method="auto", sensitive="illness", ldiv=2)
+    diverse = table.anon.plan(
+        "age", 5, sensitive="illness", ldiv=2, options=anonrisk.PlanOptions(method="auto")
+    )
     assert diverse.goals[0].limit == 2
     assert f"it loses {diverse.after.loss:.3f}; " in diverse.note
 
 
 def test_it_prints_within_a_screen_and_draws():
     table = pd.DataFrame(people(300))
-    plan = table.anon.plan(QIDS, 5, hierarchies={"sex": {"any": ["f", "m"]}}, **BY_REGION)
+    plan = table.anon.plan(
+        QIDS, 5, **with_options(hierarchies={"sex": {"any": ["f", "m"]}}, **BY_REGION)
+    )
     lines = repr(plan).splitlines()
     assert lines[0] == f"Plan for age + zip + sex + born: k = 5 in {len(plan.regions)} regions"
     assert max(map(len, lines)) <= 80
@@ -409,7 +420,7 @@ def test_it_prints_within_a_screen_and_draws():
 
 def test_where_nothing_can_be_parted_everything_is_one_region():
     table = pd.DataFrame({"age": [1, 2, 3, None], "ill": ["flu", None, "gout", "flu"]})
-    plan = table.anon.plan(["age", "ill"], 3, **BY_REGION)
+    plan = table.anon.plan(["age", "ill"], 3, **with_options(**BY_REGION))
     assert len(plan.regions) == plan.after.n_classes == 1
     assert plan.after.loss == 1
     assert table.anon.apply(plan).to_numpy().tolist() == [["*", "*"]] * 4
@@ -420,7 +431,7 @@ def test_what_is_fine_already_stays_as_it_is():
     table = pd.DataFrame(
         {"age": [1, 1, 2, 2, None, None] * 2, "ill": ["flu", "flu", "gout", "gout", None, None] * 2}
     )
-    plan = table.anon.plan(["age", "ill"], 4, **BY_REGION)
+    plan = table.anon.plan(["age", "ill"], 4, **with_options(**BY_REGION))
     assert plan.after.loss == 0
     pd.testing.assert_frame_equal(table.anon.apply(plan), table)
 
@@ -429,7 +440,7 @@ def test_names_that_are_the_same_are_one_class():
     # A value that is written like the label of another part.
     tree = {"any": {"x": ["a", "b"], "y": ["c", "d"]}}
     table = pd.DataFrame({"v": list("aabbccdd") * 2, "w": ["x*", "x1"] * 8})
-    plan = table.anon.plan(["v", "w"], 3, hierarchies={"v": tree}, **BY_REGION)
+    plan = table.anon.plan(["v", "w"], 3, **with_options(hierarchies={"v": tree}, **BY_REGION))
     counted = table.anon.apply(plan).anon.classes(["v", "w"])
     assert (counted.k, counted.n_classes) == (plan.after.k, plan.after.n_classes)
 
@@ -496,12 +507,12 @@ def test_names_that_are_the_same_are_one_class():
 def test_what_cannot_be_planned_by_region(more, error, text):
     table = pd.DataFrame(people()).assign(height=[i + 0.5 for i in range(300)])
     with pytest.raises(error, match=text):
-        table.anon.plan(["age", "zip", "height"], 5, **more)
+        table.anon.plan(["age", "zip", "height"], 5, **with_options(**more))
 
 
 def test_a_part_is_told_where_the_table_is_another_one():
     table = pd.DataFrame({"age": list(range(20, 60))})
-    plan = table.anon.plan("age", 5, **BY_REGION)
+    plan = table.anon.plan("age", 5, **with_options(**BY_REGION))
     assert isinstance(plan.recodings["age"], NumberRanges)
     with pytest.raises(errors.PlanError, match="made for another table"):
         table.head(7).anon.apply(plan)
@@ -542,7 +553,7 @@ def test_dates_are_cut_where_periods_begin(days):
 def test_cells_that_stay_lose_nothing_however_far_apart(cells):
     table = pd.DataFrame({"x": cells * 6, "sex": list("ffm") * 4})
     for loss in ("range", "entropy"):
-        plan = table.anon.plan(["x", "sex"], 2, loss=loss, **BY_REGION)
+        plan = table.anon.plan(["x", "sex"], 2, **with_options(**BY_REGION, loss=loss))
         assert plan.recodings["x"].kept
         assert (plan.after.loss, plan.after.range_loss) == (0, 0)
         assert table.anon.apply(plan).equals(table)
@@ -552,7 +563,7 @@ def test_cells_that_stay_lose_nothing_however_far_apart(cells):
 def test_extreme_numbers_and_days_are_cut_or_refused_in_words(method):
     def planned(cells):
         table = pd.DataFrame({"x": cells})
-        plan = table.anon.plan("x", 4, method=method)
+        plan = table.anon.plan("x", 4, options=anonrisk.PlanOptions(method=method))
         assert table.anon.apply(plan).anon.k("x") >= 4
         return plan
 
@@ -569,6 +580,6 @@ def test_extreme_numbers_and_days_are_cut_or_refused_in_words(method):
 def test_no_region_is_of_one_record(asked):
     jobs = ["hangman", "oracle", *["clerk"] * 4, *["nurse"] * 4]
     table = pd.DataFrame({"age": range(20, 80, 6), "job": jobs, "ill": ["flu", "cold"] * 5})
-    plan = table.anon.plan(["age", "job"], method="multidimensional", **asked)
+    plan = table.anon.plan(["age", "job"], **with_options(**asked, method="multidimensional"))
     assert plan.after.k >= 2
     assert not {"hangman", "oracle"} & {*re.findall("[a-z]+", plan.to_json())}

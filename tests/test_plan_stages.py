@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from planned import people
 from staged import StagedEngine
 
+import anonrisk
 from anonrisk import errors
 from anonrisk.measures.counts import bounds
 from anonrisk.measures.counts.change import RecodeByRegion
@@ -43,7 +44,11 @@ def in_stages(table, names, k, room, goals=(), by_column=None, **more):
 def test_where_there_is_room_the_regions_are_those_of_one_count(median):
     table = pd.DataFrame(people(300))
     plan = table.anon.plan(
-        list(NAMES), 4, method="multidimensional", split="median" if median else "gain"
+        list(NAMES),
+        4,
+        options=anonrisk.PlanOptions(
+            method="multidimensional", split="median" if median else "gain"
+        ),
     )
     regions, after, _, asked = in_stages(table, NAMES, 4, 300, median=median)
     assert regions == plan.regions
@@ -71,7 +76,7 @@ def test_what_is_promised_holds_whatever_the_room(seed, room, k):
 @pytest.mark.slow
 def test_little_is_lost_by_cutting_in_stages():
     table = pd.DataFrame(people(3_000, seed=5))
-    plan = table.anon.plan(list(NAMES), 5, method="multidimensional")
+    plan = table.anon.plan(list(NAMES), 5, options=anonrisk.PlanOptions(method="multidimensional"))
     _, after, _, asked = in_stages(table, NAMES, 5, 600)
     assert after.loss <= 1.1 * plan.after.loss
     assert 3 <= len(asked) <= MAX_JOBS
@@ -96,7 +101,13 @@ def test_goals_are_kept_in_stages():
 
 def test_goals_are_told_where_no_score_was_counted():
     table = pd.DataFrame(people(200))
-    plan = table.anon.plan("zip", 3, method="multidimensional", sensitive="illness", ldiv=2)
+    plan = table.anon.plan(
+        "zip",
+        3,
+        sensitive="illness",
+        ldiv=2,
+        options=anonrisk.PlanOptions(method="multidimensional"),
+    )
     staged = replace(plan, after=replace(plan.after, scores=()))
     assert "every class of zip; distinct ldiv of illness at least 2; risk" in flat(repr(staged))
     assert "at least 2; risk" not in flat(repr(plan))

@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planned import QIDS, people
+from planned import QIDS, people, with_options
 
+import anonrisk
 from anonrisk import Plan, errors
 from anonrisk.measures.recode.regions import NumberRanges, Regions
 from anonrisk.planning import plan_steps
@@ -75,7 +76,9 @@ def small_tables(draw):
 @settings(max_examples=40)
 @given(table=small_tables(), k=st.integers(1, 4))
 def test_helped_and_the_way_are_as_counted_by_hand(method, table, k):
-    plan = table.anon.plan(["age", "code", "sex"], k, method=method, max_suppressed=1)
+    plan = table.anon.plan(
+        ["age", "code", "sex"], k, max_suppressed=1, options=anonrisk.PlanOptions(method=method)
+    )
     helped, path = by_hand(table, plan)
     assert {step.column: step.helped for step in plan.steps} == helped
     assert [step.n_below for step in plan.steps] == path
@@ -91,7 +94,7 @@ def test_whoever_counts_persons_or_asks_for_more_is_helped_by_that(method):
     table = pd.DataFrame(people(200))
     table["person"] = table["who"] % 120
     for goal in ({"ldiv": 3, "sensitive": "illness"}, {"unit": "person"}):
-        plan = table.anon.plan(["age", "sex"], 3, method=method, **goal)
+        plan = table.anon.plan(["age", "sex"], 3, **with_options(**goal, method=method))
         start, *_ = falling = [plan.before.n_below, *(step.n_below for step in plan.steps)]
         assert falling[-1] == plan.after.n_below < start
         (age,) = (step for step in plan.steps if step.column == "age")
@@ -104,8 +107,8 @@ def test_whoever_counts_persons_or_asks_for_more_is_helped_by_that(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_same_on_every_engine(frame, method):
-    plan = frame(people()).anon.plan(QIDS, 5, method=method)
-    here = pd.DataFrame(people()).anon.plan(QIDS, 5, method=method)
+    plan = frame(people()).anon.plan(QIDS, 5, options=anonrisk.PlanOptions(method=method))
+    here = pd.DataFrame(people()).anon.plan(QIDS, 5, options=anonrisk.PlanOptions(method=method))
     assert plan.steps == here.steps
     assert {step.column: step.values for step in plan.steps} == {
         "age": "whole numbers",
@@ -118,19 +121,19 @@ def test_the_same_on_every_engine(frame, method):
 @pytest.mark.parametrize("more", [{}, {"loss": "private", "sensitive": "illness"}])
 def test_the_losses_of_columns_add_up_to_that_of_the_plan(more):
     table = pd.DataFrame(people())
-    plan = table.anon.plan(QIDS, 5, max_suppressed=0, method="full-domain", **more)
+    plan = table.anon.plan(QIDS, 5, **with_options(max_suppressed=0, **more, method="full-domain"))
     assert plan.steps[-1].path_loss == pytest.approx(plan.after.loss)
     mean = sum(step.loss for step in plan.steps) / len(QIDS)
     assert mean == pytest.approx(plan.after.loss)
     rising = [plan.before.loss, *(step.path_loss for step in plan.steps)]
     assert rising == pytest.approx(sorted(rising))
-    by_region = table.anon.plan(QIDS, 5, method="multidimensional")
+    by_region = table.anon.plan(QIDS, 5, options=anonrisk.PlanOptions(method="multidimensional"))
     assert by_region.steps[-1].path_loss == pytest.approx(by_region.after.loss)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_steps_are_stored_and_old_plans_have_none(method):
-    plan = pd.DataFrame(people()).anon.plan(QIDS, 5, method=method)
+    plan = pd.DataFrame(people()).anon.plan(QIDS, 5, options=anonrisk.PlanOptions(method=method))
     assert Plan.from_json(plan.to_json()).steps == plan.steps
     old = {key: value for key, value in json.loads(plan.to_json()).items() if key != "steps"}
     read = Plan.from_dict(old)
@@ -140,7 +143,7 @@ def test_steps_are_stored_and_old_plans_have_none(method):
 
 def test_a_plan_says_from_what_to_what_and_whom_it_helps():
     table = pd.DataFrame(people(600))
-    plan = table.anon.plan(["age", "sex"], 5, method="full-domain")
+    plan = table.anon.plan(["age", "sex"], 5, options=anonrisk.PlanOptions(method="full-domain"))
     step = {step.column: step for step in plan.steps}["age"]
     header, age = repr(plan).splitlines()[1:3]
     assert header.split() == ["column", "from", "to", "left", "loss", "helped"]
@@ -154,13 +157,15 @@ def test_a_plan_says_from_what_to_what_and_whom_it_helps():
 
 def test_by_region_it_says_where_a_column_is_told():
     table = pd.DataFrame({"age": [30, 30, 31, 31, 40, 40], "sex": list("ffmmfm")})
-    plan = table.anon.plan(["age", "sex"], 2, method="multidimensional")
+    plan = table.anon.plan(
+        ["age", "sex"], 2, options=anonrisk.PlanOptions(method="multidimensional")
+    )
     assert "ranges by region: &gt;=31, told in 1 region<" in plan._repr_html_()
 
 
 def test_by_region_missing_values_may_be_all_that_is_told():
     table = pd.DataFrame({"age": [None, 1, 2, None]})
-    plan = table.anon.plan("age", 2, method="multidimensional")
+    plan = table.anon.plan("age", 2, options=anonrisk.PlanOptions(method="multidimensional"))
     assert "all &#x27;*&#x27;, missing ones told in 1 region<" in plan._repr_html_()
     done = table.anon.apply(plan)["age"]
     assert (done.isna().sum(), set(done.dropna())) == (2, {"*"})
@@ -169,7 +174,9 @@ def test_by_region_missing_values_may_be_all_that_is_told():
 def test_by_region_numbers_together_with_missing_ones_are_a_star():
     ranges = NumberRanges((10.0, 20.0), whole=True)
     kinds = np.array([[[0, 3]], [[1, 3]], [[0, 2]]])
-    plan = pd.DataFrame({"age": [None, 1, 2, None]}).anon.plan("age", 2, method="multidimensional")
+    plan = pd.DataFrame({"age": [None, 1, 2, None]}).anon.plan(
+        "age", 2, options=anonrisk.PlanOptions(method="multidimensional")
+    )
     starred = Regions({"age": ranges}, np.array([[0, 1, ~0, 1], [0, 2, ~1, ~2]]), kinds)
     made = dataclasses.replace(plan, recodings={"age": ranges}, regions=starred)
     assert ">all &#x27;*&#x27;<" in made._repr_html_()
@@ -181,9 +188,9 @@ def test_by_region_numbers_together_with_missing_ones_are_a_star():
 def test_a_count_too_large_leaves_out_who_is_helped(monkeypatch):
     pytest.importorskip("matplotlib")
     table = pd.DataFrame(people())
-    known = table.anon.plan(QIDS, 5, method="full-domain")
+    known = table.anon.plan(QIDS, 5, options=anonrisk.PlanOptions(method="full-domain"))
     monkeypatch.setattr(plan_steps, "MAX_WORK", 100)
-    plan = table.anon.plan(QIDS, 5, method="full-domain")
+    plan = table.anon.plan(QIDS, 5, options=anonrisk.PlanOptions(method="full-domain"))
     assert [(s.helped, s.n_below) for s in plan.steps] == [(None, None)] * len(QIDS)
     assert {s.column: s.loss for s in plan.steps} == {s.column: s.loss for s in known.steps}
     assert plan == dataclasses.replace(known, steps=plan.steps)
@@ -194,7 +201,9 @@ def test_a_count_too_large_leaves_out_who_is_helped(monkeypatch):
 
 def test_the_picture_is_of_the_way_there():
     pytest.importorskip("matplotlib")
-    plan = pd.DataFrame(people()).anon.plan(QIDS, 5, method="full-domain")
+    plan = pd.DataFrame(people()).anon.plan(
+        QIDS, 5, options=anonrisk.PlanOptions(method="full-domain")
+    )
     ax = plan.plot()
     falling, rising = ax.get_lines()
     assert falling.get_xdata()[0] == pytest.approx(plan.before.n_below / 300)

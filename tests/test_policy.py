@@ -50,7 +50,8 @@ budgets:
   tcloseness:
     - {t: 0.3, distance: equal, sensitive: [diagnosis]}
     - {t: 0.3, distance: ordered, order: [low, high], sensitive: cost}
-    - {t: 0.2, distance: hierarchical, hierarchy: {any: {a: [x, y], b: [z]}}, sensitive: diagnosis}
+    - {t: 0.2, distance: hierarchical, hierarchies: {any: {a: [x, y], b: [z]}},
+       sensitive: diagnosis}
   risk:
     prosecutor: {highest: 0.2, average: 0.1, share_above: {threshold: 0.1, at_most: 0.05}}
     journalist: {highest: {at_most: 0.1, severity: warn}}
@@ -312,12 +313,12 @@ BAD_BUDGETS = [
     ({"tcloseness": {"t": 2, "distance": "equal"}}, ["share"]),
     ({"tcloseness": {"t": 0.2, "distance": "equal", "order": ["a"]}}, ["no use"]),
     ({"tcloseness": {"t": 0.2, "distance": "hierarchical"}}, ["belong together"]),
-    ({"tcloseness": {"t": 0.2, "distance": "equal", "hierarchy": {"a": ["b"]}}}, ["belong"]),
+    ({"tcloseness": {"t": 0.2, "distance": "equal", "hierarchies": {"a": ["b"]}}}, ["belong"]),
     ({"tcloseness": {"t": 0.2, "distance": "ordered", "order": ["a", "a"]}}, ["twice"]),
     ({"tcloseness": {"t": 0.2, "distance": "ordered", "order": []}}, ["empty"]),
     ({"tcloseness": {"t": 0.2, "distance": "ordered", "order": [["a"]]}}, ["texts"]),
-    ({"tcloseness": {"t": 0.2, "distance": "hierarchical", "hierarchy": {}}}, ["hierarchy"]),
-    ({"tcloseness": {"t": 0.2, "distance": "hierarchical", "hierarchy": "x.csv"}}, ["out"]),
+    ({"tcloseness": {"t": 0.2, "distance": "hierarchical", "hierarchies": {}}}, ["hierarchy"]),
+    ({"tcloseness": {"t": 0.2, "distance": "hierarchical", "hierarchies": "x.csv"}}, ["out"]),
     ({"risk": 0.2}, ["whose risk"]),
     ({"risk": {}}, ["no budget"]),
     ({"risk": {"prosecutor": {}}}, ["no budget"]),

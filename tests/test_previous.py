@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planned import QIDS, people
+from planned import QIDS, people, with_options
 
+import anonrisk
 from anonrisk import Plan, Policy, errors
 from anonrisk.hierarchy import Hierarchy
 from anonrisk.measures.recode.nesting import is_within
@@ -20,9 +21,13 @@ TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
 @pytest.mark.slow
 def test_the_same_recodings_where_they_will_do(frame):
     table = frame(people(300))
-    plan = table.anon.plan(QIDS, 4, max_suppressed=0.05, method="full-domain")
+    plan = table.anon.plan(
+        QIDS, 4, max_suppressed=0.05, options=anonrisk.PlanOptions(method="full-domain")
+    )
     later = frame(people(400, seed=5))
-    fresh = later.anon.plan(QIDS, 4, max_suppressed=0.05, method="full-domain")
+    fresh = later.anon.plan(
+        QIDS, 4, max_suppressed=0.05, options=anonrisk.PlanOptions(method="full-domain")
+    )
     kept = later.anon.plan(QIDS, 4, max_suppressed=0.05, previous=plan)
     assert kept.digest == plan.digest != fresh.digest
     assert not plan.diff(kept)
@@ -91,11 +96,11 @@ def test_levels_of_a_hierarchy():
     with pytest.raises(errors.PlanError, match="does not hold the values of its hierarchies"):
         table.anon.plan("ill", 2, previous=stored)
     again = {"hierarchies": {"ill": TREE}, "previous": stored, "max_suppressed": 0}
-    assert table.anon.plan("ill", 2, **again).digest == low.digest
-    assert table.anon.plan("ill", 3, **again).recodings["ill"] == Star("any")
+    assert table.anon.plan("ill", 2, **with_options(**again)).digest == low.digest
+    assert table.anon.plan("ill", 3, **with_options(**again)).recodings["ill"] == Star("any")
     other = {"any": {"cold": ["flu"], "heart": ["stroke", "angina", "cough"]}}
     with pytest.raises(errors.PlanError, match="not the one of the previous plan"):
-        table.anon.plan("ill", 2, **{**again, "hierarchies": {"ill": other}})
+        table.anon.plan("ill", 2, **with_options(**{**again, "hierarchies": {"ill": other}}))
     more = pd.concat([table, pd.DataFrame({"ill": ["Xavier"]})])
     with pytest.raises(errors.HierarchyError, match="misses 1 of the values of column 'ill'"):
         more.anon.plan("ill", 2, previous=low)
@@ -103,20 +108,28 @@ def test_levels_of_a_hierarchy():
 
 def test_what_cannot_be_followed():
     table = pd.DataFrame(people(120))
-    plan = table.anon.plan(["age", "sex"], 3, method="full-domain")
+    plan = table.anon.plan(["age", "sex"], 3, options=anonrisk.PlanOptions(method="full-domain"))
     with pytest.raises(errors.ArgumentError, match="recodes age, which would be told in full"):
         table.anon.plan("sex", 3, previous=plan)
-    by_region = table.anon.plan(["age", "sex"], 3, method="multidimensional")
+    by_region = table.anon.plan(
+        ["age", "sex"], 3, options=anonrisk.PlanOptions(method="multidimensional")
+    )
     with pytest.raises(errors.ArgumentError, match="kept by applying it again"):
         table.anon.plan(["age", "sex"], 3, previous=by_region)
     with pytest.raises(errors.PlanError, match=r"max_loss=0.1 stops every plan"):
-        table.anon.plan(["age", "sex"], 120, max_suppressed=0, max_loss=0.1, previous=plan)
+        table.anon.plan(
+            ["age", "sex"],
+            120,
+            max_suppressed=0,
+            previous=plan,
+            options=anonrisk.PlanOptions(max_loss=0.1),
+        )
 
 
 def test_a_policy_and_a_plan_before():
     table = pd.DataFrame(people(200)).drop(columns=["who", "born", "zip"])
     policy = Policy(quasi=["age", "sex"], insensitive=["illness"], k=4)
-    plan = table.anon.plan(policy, method="full-domain")
+    plan = table.anon.plan(policy, options=anonrisk.PlanOptions(method="full-domain"))
     later = pd.DataFrame(people(260, seed=3)).drop(columns=["who", "born", "zip"])
     kept = later.anon.plan(policy, previous=plan)
     assert policy.check(later.anon.apply(kept)).passed
@@ -126,7 +139,9 @@ def test_a_policy_and_a_plan_before():
 def test_cut_as_before_two_releases_tell_no_more_than_one():
     random = np.random.default_rng(3)
     table = pd.DataFrame({"age": random.integers(20, 80, 200), "sex": random.choice([*"fm"], 200)})
-    plan = table.anon.plan(["age", "sex"], 10, max_suppressed=0, method="full-domain")
+    plan = table.anon.plan(
+        ["age", "sex"], 10, max_suppressed=0, options=anonrisk.PlanOptions(method="full-domain")
+    )
     later = pd.concat([table, table.sample(50, random_state=1)], ignore_index=True)
     kept = later.anon.plan(["age", "sex"], 10, max_suppressed=0, previous=plan)
     second = later.anon.apply(kept).add_suffix("_later")

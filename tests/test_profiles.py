@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from sensitive import CELLS, UNITS
 
+import anonrisk
+
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_profiles_answer_like_the_table(frame, unit):
     table = frame(CELLS)
-    profiles = table.anon.profiles("zip", "cost", unit=unit)
+    profiles = anonrisk.profiles(table, "zip", "cost", unit=unit)
     assert profiles.ldiv("entropy") == pytest.approx(
         table.anon.ldiv("zip", "cost", "entropy", unit=unit), rel=1e-12
     )
@@ -22,7 +24,7 @@ def test_profiles_answer_like_the_table(frame, unit):
 
 def test_profiles_collapse_equal_classes(frame):
     table = frame({"q": list("aabbcc"), "s": list("xyyxzz")})
-    profiles = table.anon.profiles("q", "s")
+    profiles = anonrisk.profiles(table, "q", "s")
     assert sorted(profiles.classes.tolist()) == [1, 2]
     assert profiles.classification_metric() == pytest.approx(2 / 6)
     assert profiles.class_sizes().k == 2
@@ -30,6 +32,6 @@ def test_profiles_collapse_equal_classes(frame):
 
 
 def test_profiles_are_frozen(frame):
-    profiles = frame(CELLS).anon.profiles("zip", "cost")
+    profiles = anonrisk.profiles(frame(CELLS), "zip", "cost")
     with pytest.raises(AttributeError):
         profiles.class_count = 3

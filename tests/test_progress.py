@@ -12,6 +12,7 @@ from types import ModuleType, SimpleNamespace
 
 import pandas as pd
 import pytest
+from planned import with_options
 
 import anonrisk
 from anonrisk.core import progress
@@ -299,7 +300,9 @@ def test_an_error_ends_it(no_rich, monkeypatch):
 PEOPLE = {"zip": list("aabbccdd"), "age": [1, 2, 1, 2, 1, 2, 3, 3], "sex": list("fmfmfffm")}
 LONG = {
     "find_qids": anonrisk.find_qids,
-    "plan": lambda table, **asked: anonrisk.plan(table, ["zip", "age"], k=2, **asked),
+    "plan": lambda table, **asked: anonrisk.plan(
+        table, ["zip", "age"], **with_options(k=2, **asked)
+    ),
     "report": lambda table, **asked: anonrisk.report(table, ["zip", "age"], **asked),
     "suda": lambda table, **asked: anonrisk.suda(table, ["zip", "age"], **asked),
     "trajectory": lambda table, **asked: anonrisk.trajectory(

@@ -87,7 +87,7 @@ def test_hierarchies_of_arx(shared):
     for column in ("education", "marital-status", "occupation"):
         path = trees / f"adult_hierarchy_{column}.csv"
         name = column.replace("-", "_")
-        found = arx.anon.tcloseness(["race", "sex"], name, hierarchy=path)
+        found = arx.anon.tcloseness(["race", "sex"], name, hierarchies=path)
         assert found.distance == "hierarchical"
         equal = arx.anon.tcloseness(["race", "sex"], name)
         assert 0 < found <= equal, "moves within a branch cost less than moves across"

@@ -84,13 +84,13 @@ def test_declared_roles_are_used(frame):
             "twice",
         ),
         (
-            lambda t: t.anon.tcloseness("zip", "ill", hierarchy=TREE),
+            lambda t: t.anon.tcloseness("zip", "ill", hierarchies=TREE),
             errors.HierarchyError,
             "misses 1 value of",
         ),
         (
             lambda t: t.anon.tcloseness(
-                "zip", "ill", hierarchy={"any": ["flu"]}, missing_sensitive="drop"
+                "zip", "ill", hierarchies={"any": ["flu"]}, missing_sensitive="drop"
             ),
             errors.HierarchyError,
             "misses 2 values of",
@@ -182,7 +182,7 @@ def test_dropped_records_are_not_asked_for_a_value(frame):
     assert again.anon.tcloseness("q", "s", order=["x"], missing="drop") == 0
     assert (
         again.anon.tcloseness(
-            "q", "s", hierarchy={"any": ["x"]}, missing="drop", missing_sensitive="drop"
+            "q", "s", hierarchies={"any": ["x"]}, missing="drop", missing_sensitive="drop"
         )
         == 0
     )
@@ -196,9 +196,9 @@ def test_dropped_records_are_not_asked_for_a_value(frame):
         lambda t: t.anon.ldiv("zip", "ill", "recursive", c=10**400),
         lambda t: t.anon.tcloseness("zip", "ill", order=[["x"], "y"]),
         lambda t: t.anon.tcloseness("zip", "ill", order={"x", "y"}),
-        lambda t: t.anon.tcloseness("zip", "ill", hierarchy=[[]]),
-        lambda t: t.anon.tcloseness("zip", "ill", hierarchy=[5, 6]),
-        lambda t: t.anon.tcloseness("zip", "ill", hierarchy=b"x"),
+        lambda t: t.anon.tcloseness("zip", "ill", hierarchies=[[]]),
+        lambda t: t.anon.tcloseness("zip", "ill", hierarchies=[5, 6]),
+        lambda t: t.anon.tcloseness("zip", "ill", hierarchies=b"x"),
         lambda t: t.anon.risk("zip").prosecutor.share_above(10**400),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_small_table_is_exact(frame):
 
 def test_the_sketch_is_the_head_of_the_state():
     df = pd.DataFrame({"a": np.arange(500) % 170})
-    state, sketch = df.anon.state("a", key=KEY), df.anon.sketch("a", key=KEY)
+    state, sketch = df.anon.state("a", key=KEY), anonrisk.sketch(df, "a", key=KEY)
     assert sketch.counts.hashes.tolist() == state.counts.classes[:, 0].tolist()
     assert sketch.key_id == state.key_id
 
@@ -175,7 +175,7 @@ def test_a_unit_is_refused():
     with pytest.raises(
         ArgumentError, match="counts records, and the table declares the unit 'age'"
     ):
-        df.anon.sketch(key=KEY)
+        anonrisk.sketch(df, key=KEY)
 
 
 def test_files(tmp_path):
@@ -195,17 +195,17 @@ def test_files(tmp_path):
 
 def test_merging_refuses_what_does_not_fit():
     df = pd.DataFrame(CELLS)
-    sketch = df.anon.sketch("zip", key=KEY)
+    sketch = anonrisk.sketch(df, "zip", key=KEY)
     with pytest.raises(WrongKeyError, match="different keys"):
-        sketch.merge(df.anon.sketch("zip", key=OTHER))
+        sketch.merge(anonrisk.sketch(df, "zip", key=OTHER))
     with pytest.raises(StateError, match="merged with another one"):
         sketch.merge(df)
     with pytest.raises(StateError, match="columns"):
-        sketch.merge(df.anon.sketch("age", key=KEY))
+        sketch.merge(anonrisk.sketch(df, "age", key=KEY))
     with pytest.raises(StateError, match="missing"):
-        sketch.merge(df.anon.sketch("zip", key=KEY, missing="drop"))
+        sketch.merge(anonrisk.sketch(df, "zip", key=KEY, missing="drop"))
     with pytest.raises(StateError, match="of type text and is of type integer"):
-        sketch.merge(df[["age"]].rename(columns={"age": "zip"}).anon.sketch("zip", key=KEY))
+        sketch.merge(anonrisk.sketch(df[["age"]].rename(columns={"age": "zip"}), "zip", key=KEY))
 
 
 def test_printing():

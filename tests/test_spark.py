@@ -367,7 +367,7 @@ def test_closeness_counts_the_pairs_once(big, plans, measure):
     else:
         values = [row["b"] for row in big.select("b").distinct().collect()]
         plans.clear()
-        anonrisk.tcloseness(big, "a", "b", hierarchy={"all": {"these": values}})
+        anonrisk.tcloseness(big, "a", "b", hierarchies={"all": {"these": values}})
     plan, _ = plans[-1]
     assert len(plans) == (2 if measure == "ordered" else 1), "an order is a look at the values"
     assert plan.count("Range (") == 1
@@ -406,7 +406,7 @@ def test_no_number_of_classes_is_refused(plain):
     value = f.when(f.col("id") < n, low).when(f.col("id") < 2 * n, high).otherwise(again)
     table = plain.range(3 * n, numPartitions=4).select(q.alias("q"), (value + 0.5).alias("s"))
     twin = table.toPandas()
-    assert twin.anon.profiles("q", "s").classes.tolist() == [1] * n
+    assert anonrisk.profiles(twin, "q", "s").classes.tolist() == [1] * n
     measures = ["k", "ldiv", "entropy_ldiv", "recursive_ldiv", "tcloseness", "beta_likeness"]
     for distance in ("ordered", "equal"):
         found, expected = (
@@ -470,7 +470,7 @@ def test_every_class_is_scored_as_the_definitions_say(spark, unit, missing):
 def test_profiles_are_bounded(people, monkeypatch):
     monkeypatch.setattr("anonrisk.measures.counts.bounds.MAX_PROFILES", 1)
     with pytest.raises(errors.TooManyProfilesError, match="more than 1 kinds of class"):
-        people.anon.profiles("zip", "who")
+        anonrisk.profiles(people, "zip", "who")
 
 
 def test_too_many_ordered_values_are_refused(people, monkeypatch):

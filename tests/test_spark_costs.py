@@ -8,6 +8,8 @@ import re
 import pytest
 import spark_costs
 
+import anonrisk
+
 pytestmark = [pytest.mark.spark("spark"), pytest.mark.slow]
 
 
@@ -45,7 +47,7 @@ def test_tables_are_scanned_once_where_they_can_be(spark, table, name, scans, ro
     [
         lambda t: t.anon.trajectory("station", unit="card", seed=1),
         lambda t: t.anon.trajectory("station", unit="card", seed=1, sample=20, length=3),
-        lambda t: t.anon.linkability("station", unit="card", time="day", at=180),
+        lambda t: anonrisk.linkability(t, "station", unit="card", time="day", at=180),
     ],
 )
 def test_rows_to_the_driver_do_not_grow_with_the_table(spark, call):

@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pandas as pd
 import pytest
+from planned import with_options
 
 import anonrisk
 from anonrisk.engines import engine_for
@@ -65,8 +66,11 @@ def test_plans_are_those_of_pandas(place):
     cells = people(2, 150)
     table, frame = place.table(cells), pd.DataFrame(cells)
     for asked in ({"k": 3}, {"k": 2, "ldiv": 2, "sensitive": "s"}):
-        plan = anonrisk.plan(frame, ["zip", "age"], **asked)
-        assert anonrisk.plan(table, ["zip", "age"], **asked).to_json() == plan.to_json()
+        plan = anonrisk.plan(frame, ["zip", "age"], **with_options(**asked))
+        assert (
+            anonrisk.plan(table, ["zip", "age"], **with_options(**asked)).to_json()
+            == plan.to_json()
+        )
 
 
 @pytest.mark.slow

@@ -109,7 +109,7 @@ def test_an_order_and_a_hierarchy_take_one_scan_once_the_types_are_known(watched
         table.kinds({"s": "sensitive column"})
         seen.clear()
         table.anon.tcloseness(["zip"], "s", order=["x", "y", "z"])
-        table.anon.tcloseness(["zip"], "s", hierarchy={"any": {"v": ["x", "y"], "w": ["z"]}})
+        table.anon.tcloseness(["zip"], "s", hierarchies={"any": {"v": ["x", "y"], "w": ["z"]}})
     assert passes(seen) == {SCORE: 2}
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from keys import KEY, SECRET
 
+import anonrisk
 from anonrisk import Policy, Release, Sketch, State
 from anonrisk.errors import (
     AnonRiskError,
@@ -131,7 +132,7 @@ def test_a_changed_state_is_refused(change):
 
 @pytest.mark.parametrize(
     "state",
-    [made(sensitive="ill", unit="who"), pd.DataFrame(CELLS).anon.sketch("zip", key=KEY)],
+    [made(sensitive="ill", unit="who"), anonrisk.sketch(pd.DataFrame(CELLS), "zip", key=KEY)],
     ids=["state", "sketch"],
 )
 def test_damage_is_noticed(state):
@@ -171,7 +172,7 @@ def test_a_pipe_or_a_device_is_not_replaced(tmp_path):
 
 
 def test_what_is_no_path_is_told_by_all_that_take_one():
-    sketch = pd.DataFrame(CELLS).anon.sketch("zip", key=KEY)
+    sketch = anonrisk.sketch(pd.DataFrame(CELLS), "zip", key=KEY)
     for given in (None, 7, b"state"):
         for what, takes in (
             ("a state", made().save),
@@ -190,7 +191,7 @@ def test_what_is_no_path_is_told_by_all_that_take_one():
 
 
 def test_a_state_is_no_sketch():
-    sketch = pd.DataFrame(CELLS).anon.sketch("zip", key=KEY)
+    sketch = anonrisk.sketch(pd.DataFrame(CELLS), "zip", key=KEY)
     with pytest.raises(StateError, match="this is not a sketch of anonrisk"):
         Sketch.from_bytes(made().to_bytes(), key=KEY)
     with pytest.raises(StateError, match="this is not a state of anonrisk"):

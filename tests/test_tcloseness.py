@@ -7,12 +7,13 @@ import warnings
 from decimal import Decimal
 
 import oracle
+import pandas as pd
 import pytest
 from sensitive import CELLS, ILL, PARENTS, QIDS, ROWS, TREE, UNITS
 from tables import to_rows
 
 import anonrisk
-from anonrisk import errors
+from anonrisk import Policy, errors
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -32,7 +33,7 @@ def test_tcloseness_equals_the_transport_programme(frame, qid, unit):
 @pytest.mark.parametrize("unit", UNITS)
 def test_hierarchical_closeness_equals_the_transport_programme(frame, unit):
     found = frame(CELLS).anon.tcloseness(
-        "zip", "ill", hierarchy=TREE, missing_sensitive="drop", unit=unit
+        "zip", "ill", hierarchies=TREE, missing_sensitive="drop", unit=unit
     )
     assert found.distance == "hierarchical"
     expected = oracle.tcloseness(ILL, ["zip"], "ill", oracle.tree_cost(PARENTS), unit)
@@ -48,15 +49,31 @@ def test_hierarchies_in_every_form_agree(frame, tmp_path):
     path = tmp_path / "tree.csv"
     path.write_text("\n".join(";".join(row) for row in levels))
     table, found = frame(CELLS), set()
-    for hierarchy in (TREE, levels, path):
+    for hierarchy in (TREE, levels, path, {"ill": TREE}, {"ill": path, "cost": levels}):
         found.add(
             float(
                 table.anon.tcloseness(
-                    "zip", "ill", "hierarchical", hierarchy=hierarchy, missing_sensitive="drop"
+                    "zip", "ill", "hierarchical", hierarchies=hierarchy, missing_sensitive="drop"
                 )
             )
         )
     assert len(found) == 1
+
+
+def test_a_hierarchy_for_each_sensitive_column():
+    table = pd.DataFrame({"q": list("aabb"), "s": list("xyxz"), "t": list("xyzz")})
+    one, other = {"any": {"v": ["x", "y"], "w": ["z"]}}, {"any": ["x", "y", "z"]}
+    apart = [
+        table.anon.tcloseness("q", name, hierarchies=tree)
+        for name, tree in (("s", one), ("t", other))
+    ]
+    measured = table.anon.assess("q", ["s", "t"], hierarchies={"s": one, "t": other})
+    assert [measured.values["tcloseness", name] for name in ("s", "t")] == apart
+    trees = {"distance": "hierarchical", "hierarchies": {"s": one, "t": other}}
+    policy = Policy(quasi=["q"], sensitive=["s", "t"], tcloseness={"t": 0.9, **trees})
+    assert [finding.value for finding in policy.check(table).findings] == apart
+    with pytest.raises(errors.ArgumentError, match="belong together"):
+        table.anon.tcloseness("q", ["s", "t"], "hierarchical", hierarchies={"s": one})
 
 
 ZIPS = ["a"] * 4 + ["b"] * 4
@@ -172,11 +189,11 @@ def test_hierarchies_of_booleans_and_numbers(frame):
     table = frame(
         {"q": list("aab"), "s": [True, False, True], "n": [1, 2, 2], "x": [1.5, 2.5, 2.5]}
     )
-    both = table.anon.tcloseness("q", "s", hierarchy={"any": [True, False]})
+    both = table.anon.tcloseness("q", "s", hierarchies={"any": [True, False]})
     assert both == pytest.approx(1 / 3)
-    assert table.anon.tcloseness("q", "n", hierarchy={"any": [1, 2]}) == pytest.approx(1 / 3)
+    assert table.anon.tcloseness("q", "n", hierarchies={"any": [1, 2]}) == pytest.approx(1 / 3)
     with pytest.raises(errors.ArgumentError, match="numbers with a fraction"):
-        table.anon.tcloseness("q", "x", hierarchy={"any": [1.5, 2.5]})
+        table.anon.tcloseness("q", "x", hierarchies={"any": [1.5, 2.5]})
 
 
 def test_classes_like_the_table_have_no_distance(frame):
@@ -196,7 +213,7 @@ def test_nothing_is_left_to_order(frame):
 def test_a_missing_value_is_told_before_the_hierarchy(frame):
     table = frame({"q": [1, 1], "s": ["a", None]})
     with pytest.raises(errors.MissingValuesError, match="in 1 row"):
-        table.anon.tcloseness("q", "s", hierarchy={"all": ["a"]}, missing_sensitive="error")
+        table.anon.tcloseness("q", "s", hierarchies={"all": ["a"]}, missing_sensitive="error")
 
 
 @pytest.mark.contract

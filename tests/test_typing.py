@@ -19,7 +19,7 @@ from keys import KEY
 
 import anonrisk
 from anonrisk import Policy
-from anonrisk.accessor import FUNCTIONS, AnonAccessor
+from anonrisk.accessor import FUNCTIONS, METHODS, AnonAccessor
 from anonrisk.core import literals
 from anonrisk.policy.arguments import PolicyArguments
 
@@ -47,7 +47,7 @@ def test_the_stub_has_every_method():
         if isinstance(node, ast.ClassDef)
     )
     methods = {node.name: node for node in kind.body if not node.name.startswith("_")}
-    assert set(methods) == {function.__name__ for function in FUNCTIONS}
+    assert set(methods) == {*METHODS}
     for name, node in methods.items():
         given = [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
         assert given == list(inspect.signature(getattr(AnonAccessor, name)).parameters)
@@ -83,10 +83,12 @@ WORDS = {
     "Model": lambda df, word: anonrisk.predict_population(df, "zip", 9, model=word),
     "Law": lambda df, word: anonrisk.perturb(df, "zip", 1, seed=1, law=word),
     "Part": lambda df, word: anonrisk.generalize(df, "zip", part=word),
-    "Cuts": lambda df, word: anonrisk.plan(df, "zip", 2, bins=word),
-    "PlanMethod": lambda df, word: anonrisk.plan(df, "zip", 2, method=word),
-    "Split": lambda df, word: anonrisk.plan(df, "zip", 2, split=word),
-    "Loss": lambda df, word: anonrisk.plan(df, "zip", 2, loss=word),
+    "Cuts": lambda df, word: anonrisk.plan(df, "zip", 2, options=anonrisk.PlanOptions(bins=word)),
+    "PlanMethod": lambda df, word: anonrisk.plan(
+        df, "zip", 2, options=anonrisk.PlanOptions(method=word)
+    ),
+    "Split": lambda df, word: anonrisk.plan(df, "zip", 2, options=anonrisk.PlanOptions(split=word)),
+    "Loss": lambda df, word: anonrisk.plan(df, "zip", 2, options=anonrisk.PlanOptions(loss=word)),
     "ColumnLoss": lambda df, word: anonrisk.explore(df, "zip", 2, loss=word),
     "PlanPicture": lambda df, word: anonrisk.plan(df, "zip", 2).plot(kind=word),
     "OnUnseen": lambda df, word: anonrisk.apply(df, anonrisk.Plan({}), on_unseen=word),

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keys import KEY
 
+import anonrisk
 from anonrisk import Policy
 from anonrisk.engines import engine_for
 from anonrisk.measures.counts.question import Question
@@ -52,7 +53,7 @@ def test_a_union_is_judged_as_all_rows_at_once(first, second, persons):
 
 
 def sampled(df, most):
-    secret = df.anon.sketch("a", key=KEY).key
+    secret = anonrisk.sketch(df, "a", key=KEY).key
     return Sketch(engine_for(df).tally(df, SketchTally(Question((("a",),)), secret, most)), secret)
 
 
@@ -75,7 +76,7 @@ def test_a_sample_judges_shares_by_both_ends_and_never_k():
     ]
     assert {one["k"] for one in found.values()} == {"could_not_assess"}
     exact = check_union(
-        Policy(quasi="a", k=1, max_unique_records=4_000), df, df.anon.sketch("a", key=KEY)
+        Policy(quasi="a", k=1, max_unique_records=4_000), df, anonrisk.sketch(df, "a", key=KEY)
     )
     assert exact.passed
     for budgets in (

@@ -13,11 +13,11 @@ from anonrisk.errors import RolesLostError
 def test_random_steps_leave_a_mark(frame):
     table = frame(CELLS)
     noisy = table.anon.perturb(["age", "born"], 3, seed=5)
-    assert noisy.anon.was_perturbed() == {"age": "perturb", "born": "perturb"}
+    assert anonrisk.was_perturbed(noisy) == {"age": "perturb", "born": "perturb"}
     both = noisy.anon.permute("income", seed=3)
     expected = {"age": "perturb", "born": "perturb", "income": "permute"}
-    assert both.anon.was_perturbed() == expected
-    assert table.anon.was_perturbed() == {}
+    assert anonrisk.was_perturbed(both) == expected
+    assert anonrisk.was_perturbed(table) == {}
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_damaged_mark_never_passes(mark):
     assert finding.status == "could_not_assess"
     assert "mark is damaged" in finding.sentence
     with pytest.raises(RolesLostError, match="damaged"):
-        table.anon.was_perturbed()
+        anonrisk.was_perturbed(table)
 
 
 @pytest.mark.spark("spark")

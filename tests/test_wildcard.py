@@ -173,12 +173,12 @@ def test_codes_too_long_for_one_number_still_match():
 
 REFUSED = {
     "entropy": lambda df: df.anon.entropy("zip", missing="wildcard"),
-    "degree": lambda df: df.anon.degree("zip", missing="wildcard"),
-    "anvc": lambda df: df.anon.anvc("zip", missing="wildcard"),
-    "rr": lambda df: df.anon.rr("zip", missing="wildcard"),
+    "degree": lambda df: df.anon.classes("zip", missing="wildcard").degree,
+    "anvc": lambda df: df.anon.classes("zip", missing="wildcard").anvc,
+    "rr": lambda df: df.anon.classes("zip", missing="wildcard").rr,
     "ldiv": lambda df: df.anon.ldiv("zip", "ill", missing="wildcard"),
     "tcloseness": lambda df: df.anon.tcloseness("zip", "ill", missing="wildcard"),
-    "profiles": lambda df: df.anon.profiles("zip", "ill", missing="wildcard"),
+    "profiles": lambda df: anonrisk.profiles(df, "zip", "ill", missing="wildcard"),
     "at_risk by l": lambda df: df.anon.at_risk("zip", sensitive="ill", l=2, missing="wildcard"),
     "assess of values": lambda df: df.anon.assess("zip", "ill", ["ldiv"], missing="wildcard"),
     "risk of a sample": lambda df: df.anon.risk("zip", sampling_fraction=0.1, missing="wildcard"),
@@ -189,7 +189,7 @@ REFUSED = {
     "predict_population": lambda df: df.anon.predict_population("zip", 99, missing="wildcard"),
     "find_qids": lambda df: df.anon.find_qids(missing="wildcard"),
     "suda": lambda df: df.anon.suda(["zip", "age"], missing="wildcard"),
-    "box_plot": lambda df: df.anon.box_plot("zip", missing="wildcard"),
+    "box_plot": lambda df: anonrisk.box_plot(df, "zip", missing="wildcard"),
     "explain_risk": lambda df: df.anon.explain_risk(["zip", "age"], missing="wildcard"),
     "report": lambda df: df.anon.report(["zip", "age"], missing="wildcard"),
 }

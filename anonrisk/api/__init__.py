@@ -8,7 +8,6 @@ from __future__ import annotations
 
 WORDS = (
     "alpha",
-    "anvc",
     "apply",
     "assess",
     "at_risk",
@@ -16,7 +15,6 @@ WORDS = (
     "box_plot",
     "classes",
     "declare",
-    "degree",
     "delta_disclosure",
     "delta_presence",
     "entropy",
@@ -41,7 +39,6 @@ WORDS = (
     "pseudonymize",
     "risk",
     "roles",
-    "rr",
     "sizes",
     "suda",
     "summary",

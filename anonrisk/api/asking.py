@@ -14,24 +14,28 @@ if TYPE_CHECKING:
 Given = ParamSpec("Given")
 Gives = TypeVar("Gives")
 
-# What arguments were called before version 0.9, and are called now.
+# What arguments were called before version 0.9, and what is written now.
 RENAMED = {
-    "at_risk": {"kind": "variant"},
-    "beta_likeness": {"kind": "variant"},
-    "entropy": {"order": "alpha"},
-    "explore": {"max_suppression": "max_suppressed"},
-    "find_qids": {"columns": "qids"},
-    "ldiv": {"kind": "variant"},
-    "linkability": {"user": "unit"},
+    "assess": {"hierarchy": "hierarchies="},
+    "at_risk": {"hierarchy": "hierarchies=", "kind": "variant="},
+    "beta_likeness": {"kind": "variant="},
+    "entropy": {"order": "alpha="},
+    "explore": {"max_suppression": "max_suppressed="},
+    "find_qids": {"columns": "qids="},
+    "generalize": {"hierarchy": "hierarchies="},
+    "ldiv": {"kind": "variant="},
+    "linkability": {"user": "unit="},
     "plan": {
-        "kind": "variant",
-        "max_suppression": "max_suppressed",
-        "weights": "column_weights",
+        "kind": "options=anonrisk.PlanOptions(variant=…)",
+        "max_suppression": "max_suppressed=",
+        "weights": "options=anonrisk.PlanOptions(column_weights=…)",
     },
-    "report": {"policy_or_qids": "policy= or qids"},
-    "summary": {"at": "sizes", "qid_sets": "qids"},
-    "suppress": {"weights": "column_weights"},
-    "trajectory": {"user": "unit"},
+    "profiles": {"hierarchy": "hierarchies="},
+    "report": {"policy_or_qids": "policy= or qids="},
+    "summary": {"at": "sizes=", "qid_sets": "qids="},
+    "suppress": {"weights": "column_weights="},
+    "tcloseness": {"hierarchy": "hierarchies="},
+    "trajectory": {"user": "unit="},
 }
 
 
@@ -42,7 +46,7 @@ def in_one_state(word: Callable[Given, Gives]) -> Callable[Given, Gives]:
     @wraps(word)
     def asking(*args: Given.args, **kwargs: Given.kwargs) -> Gives:
         for old in renamed.keys() & kwargs.keys():
-            raise ArgumentError(f"{old}= is called {renamed[old]}= now")
+            raise ArgumentError(f"{old}= is no longer an argument: write {renamed[old]}")
         with one_state(args[0] if args else kwargs.get("frame"), word.__name__):
             return word(*args, **kwargs)
 

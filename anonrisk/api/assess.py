@@ -61,7 +61,7 @@ def assess(
     c: float | None = None,
     distance: Distance = "auto",
     order: Iterable[Any] | None = None,
-    hierarchy: Any = None,
+    hierarchies: Any = None,
     unit: Name | None = None,
     missing: MissingOrWildcard = "value",
     missing_sensitive: Missing = "value",
@@ -84,7 +84,7 @@ def assess(
         ``"enhanced_beta_likeness"``. A wrong name is answered with all of them. Left out, all.
     c
         As in `anonrisk.ldiv`. With ``"recursive_ldiv"`` only.
-    distance, order, hierarchy
+    distance, order, hierarchies
         As in `anonrisk.tcloseness`. With ``"tcloseness"`` only.
 
     Returns
@@ -111,7 +111,7 @@ def assess(
     tcloseness   illness      0.25   equal
     """
     if isinstance(qids, AssessesTables):
-        others = (sensitive, measures, c, order, hierarchy, unit)
+        others = (sensitive, measures, c, order, hierarchies, unit)
         words = (distance, missing, missing_sensitive)
         if any(x is not None for x in others) or words != ("auto", "value", "value"):
             raise ArgumentError("a policy says everything itself: give it alone")
@@ -120,7 +120,7 @@ def assess(
     names = _measures(measures, c)
     of_values = [name for name in names if name in MEASURES]
     if "tcloseness" not in of_values:
-        refuse_closeness(distance, order, hierarchy, "the measure 'tcloseness'")
+        refuse_closeness(distance, order, hierarchies, "the measure 'tcloseness'")
     if not of_values:
         if sensitive is not None or missing_sensitive != "value":
             raise ArgumentError(
@@ -139,7 +139,7 @@ def assess(
         about, settled = column, "equal"
         if "tcloseness" in of_values:
             about, settled = with_distance(
-                engine, frame, column, distance, order=order, hierarchy=hierarchy
+                engine, frame, column, distance, order=order, hierarchies=hierarchies
             )
         counted, values = _score(engine, frame, question, about, settled, of_values, c)
         # Where records are left out for their sensitive value, class sizes are still those of all.

@@ -34,7 +34,7 @@ def at_risk(
     c: float | None = None,
     distance: Distance = "auto",
     order: Iterable[Any] | None = None,
-    hierarchy: Any = None,
+    hierarchies: Any = None,
     unit: Name | None = None,
     missing: MissingOrWildcard = "value",
     missing_sensitive: Missing = "value",
@@ -53,10 +53,10 @@ def at_risk(
     l : float, optional
         The diversity that a class must have, of the given `variant` (and `c`).
     t : float, optional
-        The distance that a class may have, of the given `distance` (with `order`, `hierarchy`).
+        The distance that a class may have, of the given `distance` (with `order`, `hierarchies`).
     variant, c
         As in `anonrisk.ldiv`; with `l` only.
-    distance, order, hierarchy
+    distance, order, hierarchies
         As in `anonrisk.tcloseness`; with `t` only.
 
     Returns
@@ -85,7 +85,7 @@ def at_risk(
     if l is None and score != Score("distinct"):
         raise ArgumentError("variant= and c= have no use without l=")
     if t is None:
-        refuse_closeness(distance, order, hierarchy, "t=")
+        refuse_closeness(distance, order, hierarchies, "t=")
     if l is None and t is None:
         if sensitive is not None or missing_sensitive != "value":
             raise ArgumentError("sensitive= and missing_sensitive= have no use without l= or t=")
@@ -102,7 +102,7 @@ def at_risk(
             limits.append((column, *diversity))
         if closeness is not None:
             about, settled = with_distance(
-                engine, frame, column, distance, order=order, hierarchy=hierarchy
+                engine, frame, column, distance, order=order, hierarchies=hierarchies
             )
             limits.append((about, Score(settled), closeness))
     return engine.keep(frame, BreakingClasses(question, size or 0, tuple(limits)))

@@ -215,7 +215,7 @@ def box_plot(
     >>> import anonrisk
     >>> zips = ["a"] * 9 + ["b", "c", "d", "d", "e", "f", "f"]
     >>> df = pd.DataFrame({"zip": zips, "town": ["x"] * 13 + ["y"] * 3})
-    >>> df.anon.box_plot("zip", by="town")
+    >>> anonrisk.box_plot(df, "zip", by="town")
     Class sizes of zip by town; whiskers at most 1.5 boxes long
     group     sets   min   low     q1   median     q3   high   max   outliers
     x            4     1     1      1      1.5   3.75   3.75     9          1

@@ -43,19 +43,35 @@ class ClassSizes(ClassCounts):
 
     @property
     def degree(self) -> float:
-        """Degree of anonymity, from 0 (all unique) to 1 (all alike); see `anonrisk.degree`."""
+        """Degree of anonymity: 0 when every record is unique, 1 when all are alike.
+
+        H2, for an attacker who knows the quasi-identifier: d = Σ f/n · log₂ f / log₂ n =
+        1 − H / log₂ n, over classes of f of the n records (C. Díaz et al., *Towards Measuring
+        Anonymity*, PET 2002; Koot 2012, 2.2.1, corrected as in docs/errata.md, ``koot-2.2.1``).
+        It is a mean: where most records are in large classes it stays high although some are alone.
+        """
         self.refuse_overlap()
         return _entropy.degree(self.sizes, self.classes, self.n_records)
 
     @property
     def anvc(self) -> float:
-        """Average number of value combinations; see `anonrisk.anvc`."""
+        """Average number of value combinations: as many, equally common, would tell as much.
+
+        H6: 2^H, with H the entropy in bits (Fischer-Hübner, Definition 3, corrected as in
+        docs/errata.md, ``fischer-huebner-numbers``). It hardly counts the rare combinations, which
+        are those that single people out.
+        """
         self.refuse_overlap()
         return _entropy.anvc(self.sizes, self.classes)
 
     @property
     def rr(self) -> LowerBound:
-        """Fischer-Hübner's average risk, a lower bound; see `anonrisk.rr`."""
+        """Fischer-Hübner's average risk: a lower bound, shown beside classes / records.
+
+        H6: min(1, 2^H / n), with H the entropy in bits (Definition 4, corrected as in
+        docs/errata.md, ``fischer-huebner-rr``). It understates the average risk wherever classes
+        differ in size, so that no gate may use it; see `risk`.
+        """
         self.refuse_overlap()
         return _entropy.rr(self.sizes, self.classes)
 

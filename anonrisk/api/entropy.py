@@ -45,8 +45,7 @@ def entropy(
 
     See Also
     --------
-    anonrisk.degree : the same as a degree of anonymity, from 0 to 1
-    anonrisk.anvc : the same as a number of values
+    anonrisk.classes : its `degree`, `anvc` and `rr` state the same as a degree and as numbers
     anonrisk.kl_after : distance from uniform, also after recoding
 
     Notes

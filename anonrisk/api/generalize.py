@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.api.asking import in_one_state
+from anonrisk.api.sensitive import hierarchy_of
 from anonrisk.core.arguments import finite, whole_number
 from anonrisk.core.columns import as_names, require
 from anonrisk.core.hierarchy import Hierarchy
@@ -34,7 +35,7 @@ def generalize(
     *,
     bins: int | Sequence[float] | NDArray[Any] | Bins | None = None,
     prefix: int | None = None,
-    hierarchy: Any = None,
+    hierarchies: Any = None,
     level: int | None = None,
     part: Part | None = None,
     top: float | None = None,
@@ -53,7 +54,7 @@ def generalize(
         name; or between these edges. The outer bins are open-ended.
     prefix : int, optional
         Codes to their first characters: ``"1011"`` to ``"10**"``.
-    hierarchy, level : optional
+    hierarchies, level : optional
         Values to their node on this level of a hierarchy (see `anonrisk.tcloseness`); 0 is the
         values themselves.
     part : {"day", "week", "month", "quarter", "half", "year", "decade"}, optional
@@ -94,7 +95,7 @@ def generalize(
     ways = {
         "bins": bins,
         "prefix": prefix,
-        "hierarchy": hierarchy,
+        "hierarchies": hierarchies,
         "part": part,
         "top or bottom": top if top is not None else bottom,
     }
@@ -111,30 +112,30 @@ def generalize(
         return engine.rewrite(frame, Recode(recodings))
     if len(values) != 1:
         raise ArgumentError(
-            "give one way to generalize: bins=, prefix=, hierarchy= with level=, part=, "
+            "give one way to generalize: bins=, prefix=, hierarchies= with level=, part=, "
             "or top= and bottom="
         )
-    if (hierarchy is None) != (level is None):
-        raise ArgumentError("hierarchy= and level= go together")
+    if (hierarchies is None) != (level is None):
+        raise ArgumentError("hierarchies= and level= go together")
     names = as_names(columns, "column", known)
     require(names, "column", known)
     schema.check(dict.fromkeys(names, "column"))
     if bins is not None:
         recodings = {name: _bins(engine, frame, name, bins) for name in names}
         return engine.rewrite(frame, Recode(recodings))
-    recoding = _recoding(
-        prefix=prefix, hierarchy=hierarchy, level=level, part=part, top=top, bottom=bottom
-    )
+    if hierarchies is not None:
+        depth = whole_number(level, "level", at_least=0)
+        trees = {name: Hierarchy.of(hierarchy_of(hierarchies, name, known)) for name in names}
+        return engine.rewrite(
+            frame, Recode({n: Level.of(tree, depth) for n, tree in trees.items()})
+        )
+    recoding = _recoding(prefix=prefix, part=part, top=top, bottom=bottom)
     return engine.rewrite(frame, Recode(dict.fromkeys(names, recoding)))
 
 
-def _recoding(
-    *, prefix: Any, hierarchy: Any, level: Any, part: Any, top: Any, bottom: Any
-) -> Recoding:
+def _recoding(*, prefix: Any, part: Any, top: Any, bottom: Any) -> Recoding:
     if prefix is not None:
         return Prefix(whole_number(prefix, "prefix", at_least=1))
-    if hierarchy is not None:
-        return Level.of(Hierarchy.of(hierarchy), whole_number(level, "level", at_least=0))
     if part is not None:
         return DatePart(part)
     return TopBottom(bottom, top)

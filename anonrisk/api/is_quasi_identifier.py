@@ -76,10 +76,11 @@ def is_quasi_identifier(
     >>> import pandas as pd
     >>> import anonrisk
     >>> df = pd.DataFrame({"sex": ["f", "m"] * 4, "age": [30, 31] * 4})
-    >>> asked = df.anon.is_quasi_identifier(["sex", "age"], 0.2, 300_000_000, {"sex": 2, "age": 60})
+    >>> possible = {"sex": 2, "age": 60}
+    >>> asked = anonrisk.is_quasi_identifier(df, ["sex", "age"], 0.2, 300_000_000, possible)
     >>> asked.answer
     'excluded in expectation'
-    >>> df.anon.is_quasi_identifier(["sex", "age"], 0.2, 300_000_000).answer
+    >>> anonrisk.is_quasi_identifier(df, ["sex", "age"], 0.2, 300_000_000).answer
     'possible'
     """
     alpha = share_between(alpha, "alpha")

@@ -162,7 +162,7 @@ def kl_after(
     >>> import pandas as pd
     >>> import anonrisk
     >>> df = pd.DataFrame({"age": [0, 0, 0, 1, 2, 2, 4, 5, 6, 6, 7, 9]})
-    >>> df.anon.kl_after("age", [{"age": 2}, {"age": 5}], n_values=[10, 5, 2])
+    >>> anonrisk.kl_after(df, "age", [{"age": 2}, {"age": 5}], n_values=[10, 5, 2])
     Distance from uniform of age
                    step   records   classes   values     nats   by chance
                as it is        12         8       10   0.3234               0.2917

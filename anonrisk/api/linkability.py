@@ -110,7 +110,7 @@ def linkability(
     ...     "zip": ["a", "b", "b", "a", "b", "b"],
     ...     "day": [1, 1, 1, 9, 9, 9],
     ... })
-    >>> df.anon.linkability("zip", unit="patient", time="day")
+    >>> anonrisk.linkability(df, "zip", unit="patient", time="day")
     3 persons on both sides of 1 change of pseudonyms, matched by zip (one value, or all of ...
                          persons   share
     linked for certain         1   33.3%

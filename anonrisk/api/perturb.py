@@ -53,7 +53,7 @@ def perturb(
     >>> import anonrisk
     >>> df = pd.DataFrame({"age": [30, 40, 50]})
     >>> noisy = df.anon.perturb("age", 2, seed=1)
-    >>> noisy["age"].dtype == df["age"].dtype, noisy.anon.was_perturbed()
+    >>> noisy["age"].dtype == df["age"].dtype, anonrisk.was_perturbed(noisy)
     (True, {'age': 'perturb'})
     """
     engine, names = columns_to_change(frame, columns)

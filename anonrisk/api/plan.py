@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from numbers import Real
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk.api.asking import in_one_state
+from anonrisk.api.asking import RENAMED, in_one_state
 from anonrisk.api.loss import loss_word, refuse_weights, target_of
 from anonrisk.api.question import question_of
 from anonrisk.api.sensitive import (
@@ -23,7 +22,6 @@ from anonrisk.api.upstairs import load_policy
 from anonrisk.core import arguments
 from anonrisk.core.arguments import not_negative, one_of, positive, whole_number
 from anonrisk.core.columns import require
-from anonrisk.core.literals import PlanMethod, Split
 from anonrisk.core.progress import shown, tell
 from anonrisk.core.protocols import StatesGoals
 from anonrisk.core.render import count_of
@@ -36,8 +34,8 @@ from anonrisk.planning.before import before_plan
 from anonrisk.planning.goal import PlanGoal, SensitiveGoal
 from anonrisk.planning.goals import DEFAULT_K, PlanRequest, settle, with_rules
 from anonrisk.planning.lattice.full_domain import best_of
-from anonrisk.planning.lattice.offer import CUTS
 from anonrisk.planning.losses.choose import BY_REGION, OF_COLUMNS, loss_of
+from anonrisk.planning.options import PlanOptions, is_number, require_share
 from anonrisk.planning.plan import Plan
 from anonrisk.planning.previous import as_before, check_previous
 from anonrisk.planning.regions.large import WHY_IN_STAGES, countable_in_stages, large_plan
@@ -45,11 +43,10 @@ from anonrisk.planning.regions.multidimensional import best, multidimensional, w
 from anonrisk.planning.suppress.class_rules import beside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from anonrisk.core.arrays import LossFunction
     from anonrisk.core.columns import Name, Names, Qid
-    from anonrisk.core.literals import Cuts, Distance, Diversity, Loss
+    from anonrisk.core.literals import PlanMethod
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.question import Sensitive
     from anonrisk.measures.counts.tally import Tally
@@ -69,18 +66,15 @@ class AskedGoals:
     @classmethod
     def read(
         cls,
+        options: PlanOptions,
         *,
         k: int | None,
         ldiv: float | None,
-        variant: str,
-        c: float | None,
         tcloseness: float | None,
-        distance: str,
-        order: Any,
-        risk: float | None,
     ) -> Self:
         """Check the caller's words."""
-        score = diversity_score(variant, c)
+        risk, distance, order = options.risk, options.distance, options.order
+        score = diversity_score(options.variant, options.c)
         if ldiv is None and score != Score("distinct"):
             raise ArgumentError("variant= and c= have no use without ldiv=")
         if tcloseness is None:
@@ -175,6 +169,11 @@ def _one_of(named: Sequence[Sensitive]) -> Qid:
     return tuple(about.column for about in named)
 
 
+RENAMED["plan"] |= {
+    field.name: f"options=anonrisk.PlanOptions({field.name}=…)" for field in fields(PlanOptions)
+}
+
+
 @in_one_state
 def plan(  # noqa: PLR0915
     frame: Any,
@@ -182,28 +181,14 @@ def plan(  # noqa: PLR0915
     k: int | None = None,
     *,
     policy: StatesGoals | str | PathLike[str] | None = None,
-    risk: float | None = None,
-    unit: Name | None = None,
-    population_size: int | None = None,
-    beta: float = 0.05,
-    column_weights: Mapping[Any, float] | None = None,
-    hierarchies: Mapping[Any, Any] | None = None,
-    bins: Cuts = "auto",
-    loss: Loss | LossFunction = "entropy",
-    target: Name | None = None,
-    sensitive: Names | None = None,
-    budget: float | None = None,
-    max_suppressed: float = 0.02,
-    max_loss: float | None = None,
-    method: PlanMethod = "auto",
-    split: Split = "gain",
     ldiv: float | None = None,
-    variant: Diversity = "distinct",
-    c: float | None = None,
     tcloseness: float | None = None,
-    distance: Distance = "auto",
-    order: Iterable[Any] | None = None,
+    sensitive: Names | None = None,
+    unit: Name | None = None,
+    hierarchies: Mapping[Any, Any] | None = None,
+    max_suppressed: float = 0.02,
     previous: Plan | None = None,
+    options: PlanOptions | None = None,
     progress: bool | None = None,
 ) -> Plan:
     """Find how coarse each column must become for a table to keep to a policy, or to k.
@@ -220,65 +205,28 @@ def plan(  # noqa: PLR0915
         those of all its quasi-identifiers; columns that name a person are left out. Budgets that
         only warn are kept to where that can be. The plan's `budgets` say which are met, which are
         not, and why.
-    risk : float, optional
-        The largest risk that anybody may have from a prosecutor: 1 over the size of their class.
+    ldiv : float, optional
+        The diversity that every class must have, as in `anonrisk.ldiv`.
+    tcloseness : float, optional
+        The distance from the table, as it is published, that a class may have.
+    sensitive : name or list of names, optional
+        The columns for `ldiv` and `tcloseness`, or the one for ``loss="private"``; left out, what
+        was declared.
     unit : name, optional
         The column that says which person a record belongs to: classes then count different persons,
         and `max_suppressed` is still a share of the records, as a gate has it.
-    population_size : int, optional
-        Number of persons that the table is a sample of, for the budget; left out, the table itself.
-        What is measured and promised is always k in this table.
-    beta : float
-        The chance, for the budget, with which one value may have fewer than k persons.
-    column_weights : dict of column to float, optional
-        How much the detail of each column is worth, relative to the others; 1 if not named. For
-        losses of cells.
     hierarchies : dict of column to hierarchy, optional
         A nested dict, a table of levels or a file of one (see `anonrisk.tcloseness`), or a list of
         recodings of `anonrisk.recode`: only these are then offered for that column.
-    bins : {"auto", "width", "quantile", "sampled", "rank", "median", "centre"}
-        How numbers are cut where no recodings are given: at even widths; near quantiles, or near
-        those of a sample; where the differences of ranks, or the distances to medians, add up to
-        the least; or where the widest bin is narrowest. ``"auto"`` offers widths, quantiles and
-        medians together.
-    loss : {"entropy", "range", "discernibility", "target", "private"} or function
-        What is to be kept. Of cells, by column: the bits that a cell tells, as a share of those it
-        told; or the part of the column's range, or of the hierarchy's leaves, that it does not
-        cover; or what it tells of a sensitive value (``"private"``), so that columns which say
-        little about it are made coarse first. Of classes: that they are small
-        (``"discernibility"``), or that most of a class have the same value of the `target`. A
-        function is called with the sizes of the classes that would be published, an array, and a
-        dict of column to the number of their records with each label, an array; it gives what such
-        a record loses on average, from 0 to 1. With all of them a suppressed record loses 1.
-        ``"private"`` and functions are for whole columns only, ``"full-domain"``.
-    target : name, optional
-        The column for ``loss="target"``, no quasi-identifier: what somebody will predict.
-    sensitive : name or list of names, optional
-        The column for ``loss="private"``, or those for `ldiv` and `tcloseness`; left out, what was
-        declared.
-    budget : float, optional
-        Number of different values to share among the columns, instead of the one computed.
     max_suppressed : float
         The largest share of the records that may be left out; a policy may say less.
-    max_loss : float, optional
-        The largest loss, of the kind chosen, that is acceptable.
-    method : {"auto", "full-domain", "multidimensional"}
-        Whether a column is equally coarse for all records, or by region: as coarse as the records
-        with similar values of the other columns need, and nobody is suppressed. ``"auto"`` makes
-        both, and a full-domain plan whose classes are cut further by region, and takes what loses
-        least; the plan's `note` says why.
-    split : {"gain", "median"}
-        Where a region is cut: where most loss is gained for the records that are parted, or as in
-        the paper in the column that loses most, numbers in the middle.
-    ldiv, variant, c
-        The diversity that every class must have, as in `anonrisk.ldiv`.
-    tcloseness, distance, order
-        The distance from the table, as it is published, that a class may have, as in
-        `anonrisk.tcloseness`; not in a hierarchy.
     previous : Plan, optional
         The plan of the release before, of method ``"full-domain"``. Its recodings are kept where
         they still reach the goals; else columns become coarser, and none finer, because two
         releases that are cut differently tell more than either. The plan's `note` says which.
+    options : PlanOptions, optional
+        What only an expert sets: the method, the loss, other forms of the goals; see
+        `anonrisk.PlanOptions`.
     progress : bool, optional
         As in `anonrisk.find_qids`.
 
@@ -299,13 +247,13 @@ def plan(  # noqa: PLR0915
     Notes
     -----
     Q3 gives the number of values that the table can bear, Q4 shares it among the columns; these set
-    how many bins are offered, cut by Q5, Q6 or Q7 as `bins` says. Then each combination of offered
-    recodings is a node of a lattice, measured by arithmetic on one count of the table. The search
-    starts from the greedy solution (Datafly) and goes on until bounds show that no node is better;
-    ``optimal`` says so. Classes that break a goal are left out, those that are too small or have
-    too few values first, until all that are left keep to every goal: a distance from the table is
-    from what is left of it. What is asked of the table as a whole, as an average risk, is measured
-    then.
+    how many bins are offered, cut by Q5, Q6 or Q7 as its `bins` say. Then each combination of
+    offered recodings is a node of a lattice, measured by arithmetic on one count of the table. The
+    search starts from the greedy solution (Datafly) and goes on until bounds show that no node is
+    better; ``optimal`` says so. Classes that break a goal are left out, those that are too small or
+    have too few values first, until all that are left keep to every goal: a distance from the table
+    is from what is left of it. What is asked of the table as a whole, as an average risk, is
+    measured then.
 
     Losses: a cell x of the column X in the group B of n(B) of n records loses
     −log₂ Pr(x | B) = log₂ n(B) − log₂ n(x) of its H(X) bits (T11), so that 0 is lost where every
@@ -342,7 +290,8 @@ def plan(  # noqa: PLR0915
     >>> import pandas as pd
     >>> import anonrisk
     >>> df = pd.DataFrame({"age": [31, 33, 35, 38, 41, 44, 46, 49], "sex": list("ffmmffmm")})
-    >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppressed=0, method="full-domain")
+    >>> whole = anonrisk.PlanOptions(method="full-domain")
+    >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppressed=0, options=whole)
     >>> plan
     Plan for age + sex: k = 2, the best of those offered
     column   from              to                              left    loss   helped
@@ -365,29 +314,20 @@ def plan(  # noqa: PLR0915
     >>> df.anon.apply(plan).anon.k(["age", "sex"])
     2
     """
-    one_of(bins, "bins", CUTS)
+    options = _checked(options)
+    loss, max_loss, population_size = options.loss, options.max_loss, options.population_size
     kept = loss_word(loss)
-    refuse_weights(kept, column_weights)
-    require_share(beta, "beta", exclusive=True)
+    refuse_weights(kept, options.column_weights)
     require_share(max_suppressed, "max_suppressed")
-    if max_loss is not None:
-        require_share(max_loss, "max_loss")
-    if population_size is not None:
-        population_size = whole_number(population_size, "population_size", at_least=1)
-    one_of(split, "split", get_args(Split))
     private, by_region = kept == "private", kept in BY_REGION
     whole_only = {
         "population_size=": population_size is not None,
-        "budget=": budget is not None,
-        "bins=": bins != "auto",
+        "budget=": options.budget is not None,
+        "bins=": options.bins != "auto",
         f"loss={kept!r}": not by_region,
     }
-    one_of(method, "method", get_args(PlanMethod))
-    method = _settled(method, whole_only, by_region=by_region, again=previous is not None)
-    asked = AskedGoals.read(
-        k=k, ldiv=ldiv, variant=variant, c=c, tcloseness=tcloseness, distance=distance, order=order,
-        risk=risk,
-    )  # fmt: skip
+    method = _settled(options.method, whole_only, by_region=by_region, again=previous is not None)
+    asked = AskedGoals.read(options, k=k, ldiv=ldiv, tcloseness=tcloseness)
     stated = _policy(qids, policy)
     if stated is None:
         engine, request, loss_about = asked.request(frame, qids, sensitive, unit, private=private)
@@ -396,12 +336,12 @@ def plan(  # noqa: PLR0915
             raise ArgumentError("a policy says what it asks for: give it without other goals")
         engine, request = engine_for(frame), stated.plan_goals(frame)
         loss_about = asked.about_loss(frame, request.qid, sensitive) if private else ()
-    loss_about += target_of(kept, target, request.qid, engine.schema(frame))
+    loss_about += target_of(kept, options.target, request.qid, engine.schema(frame))
     check_previous(previous, request.qid)
     by_column = arguments.by_column(hierarchies, "hierarchies")
     require(by_column, "hierarchy of", request.qid)
     by_column |= {name: [Keep()] for name in request.fixed}
-    weighted = _weights(request.qid, column_weights)
+    weighted = _weights(request.qid, options.column_weights)
     free = tuple(name for name in request.qid if name not in by_column)
     counted = (*request.qid, *beside(request.about, request.unit))
     start = Plan(
@@ -421,7 +361,7 @@ def plan(  # noqa: PLR0915
             tell("cutting the table into regions, in stages")
             large = large_plan(
                 with_rules(start, request), engine, frame, request, OF_COLUMNS[kept],
-                free=free, by_column=by_column, weights=weighted, median=split == "median",
+                free=free, by_column=by_column, weights=weighted, median=options.split == "median",
             )  # fmt: skip
             large = replace(large, note=WHY_IN_STAGES if method == "auto" else "")
             return worthwhile(large, max_loss)
@@ -440,15 +380,16 @@ def plan(  # noqa: PLR0915
         made = replace(made, before=before_plan(tally, wanted, lost))
         whole_columns = partial(
             best_of, wanted, made, tally, loss=lost,
-            asked=request, n=population_size or n, beta=beta, weights=weighted, by_column=by_column,
-            bins=bins, budget=budget, max_loss=max_loss,
+            asked=request, n=population_size or n, beta=options.beta, weights=weighted,
+            by_column=by_column,
+            bins=options.bins, budget=options.budget, max_loss=max_loss,
         )  # fmt: skip
         if method == "full-domain":
             return whole_columns()
         tell("cutting the table into regions")
         by_region = partial(
             multidimensional, made, whole, wanted, lost,
-            asked=request, by_column=by_column, weights=weighted, median=split == "median",
+            asked=request, by_column=by_column, weights=weighted, median=options.split == "median",
         )  # fmt: skip
         if method == "auto":
             return best(whole_columns, lambda start: by_region(start=start), max_loss, weighted)
@@ -516,18 +457,10 @@ def _check_size(n: int, k: int, population_size: int | None, who: str) -> None:
         )
 
 
-def require_share(value: Any, what: str, *, exclusive: bool = False) -> None:
-    """Reject what is no share."""
-    inside = _is_number(value) and (0 < value < 1 if exclusive else 0 <= value <= 1)
-    if not inside:
-        raise ArgumentError(
-            f"{what} must be a share {'between' if exclusive else 'from'} 0 "
-            f"{'and' if exclusive else 'to'} 1"
-        )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+def _checked(options: PlanOptions | None) -> PlanOptions:
+    if options is not None and not isinstance(options, PlanOptions):
+        raise ArgumentError(f"options is an anonrisk.PlanOptions, not a {type(options).__name__}")
+    return options or PlanOptions()
 
 
 def _weights(qid: Qid, value: Mapping[Name, float] | None) -> list[float] | None:
@@ -537,7 +470,7 @@ def _weights(qid: Qid, value: Mapping[Name, float] | None) -> list[float] | None
     require(value, "weight of", qid)
     weights = [value.get(name, 1.0) for name in qid]
     for name, weight in zip(qid, weights, strict=True):
-        if not _is_number(weight) or not 0 <= weight < math.inf:
+        if not is_number(weight) or not 0 <= weight < math.inf:
             raise WeightError(f"the weight of {name!r} must be a number from 0 up")
     if not any(weights):
         raise WeightError("the weights of all columns are zero: nothing would be worth keeping")

@@ -25,7 +25,7 @@ def probabilistic_k(
     frame: Any,
     qids: Names | None = None,
     population_size: int | None = None,
-    beta: float = 0.1,
+    beta: float = 0.05,
     *,
     domain_sizes: Mapping[Any, int] | None = None,
     unit: Name | None = None,

@@ -33,7 +33,7 @@ class ClassProfiles(ValueCounts):
     >>> import pandas as pd
     >>> import anonrisk
     >>> df = pd.DataFrame({"zip": ["a", "a", "b", "b"], "illness": ["flu", "cold", "flu", "flu"]})
-    >>> profiles = df.anon.profiles("zip", "illness")
+    >>> profiles = anonrisk.profiles(df, "zip", "illness")
     >>> profiles.ldiv(), profiles.tcloseness("equal"), profiles.alpha()
     (1, 0.25, 1.0)
     """
@@ -85,7 +85,7 @@ def profiles(
     distance: Distance = "auto",
     *,
     order: Iterable[Any] | None = None,
-    hierarchy: Any = None,
+    hierarchies: Any = None,
     unit: Name | None = None,
     missing: Missing = "value",
     missing_sensitive: Missing = "value",
@@ -98,7 +98,7 @@ def profiles(
         As in `anonrisk.ldiv`.
     sensitive : name
         One sensitive column.
-    distance, order, hierarchy
+    distance, order, hierarchies
         As in `anonrisk.tcloseness`; what the profiles shall know beside the equal distance.
 
     Returns
@@ -117,7 +117,7 @@ def profiles(
     >>> import pandas as pd
     >>> import anonrisk
     >>> df = pd.DataFrame({"zip": ["a", "a", "b", "b"], "illness": list("xyxy")})
-    >>> df.anon.profiles("zip", "illness")
+    >>> anonrisk.profiles(df, "zip", "illness")
     Profiles of illness in 2 classes of zip: 1 kind of class, 2 values
     """
     engine, question, columns = question_about(
@@ -125,5 +125,7 @@ def profiles(
     )
     if len(columns) > 1:
         raise ArgumentError("profiles are of one sensitive column at a time")
-    about, _ = with_distance(engine, frame, columns[0], distance, order=order, hierarchy=hierarchy)
+    about, _ = with_distance(
+        engine, frame, columns[0], distance, order=order, hierarchies=hierarchies
+    )
     return ClassProfiles.of(engine.profiles(frame, question, about))

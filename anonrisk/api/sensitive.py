@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -15,6 +16,8 @@ from anonrisk.measures.counts.question import Score, Sensitive
 from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.question import Question
@@ -71,11 +74,11 @@ def diversity_score(variant: str, c: float | None) -> Score:
     return Score(variant)
 
 
-def refuse_closeness(distance: str, order: Any, hierarchy: Any, needs: str) -> None:
+def refuse_closeness(distance: str, order: Any, hierarchies: Any, needs: str) -> None:
     """Reject what describes a distance where none is asked for."""
     one_of(distance, "distance", DISTANCES)
     fields = {"distance": distance != "auto", "order": order is not None}
-    fields["hierarchy"] = hierarchy is not None
+    fields["hierarchies"] = hierarchies is not None
     for name in (name for name, is_given in fields.items() if is_given):
         raise ArgumentError(f"{name}= has no use without {needs}")
 
@@ -87,12 +90,15 @@ def with_distance(
     distance: str,
     *,
     order: Any = None,
-    hierarchy: Any = None,
+    hierarchies: Any = None,
 ) -> tuple[Sensitive, str]:
     """Settle which distance to take, and give the column what that needs."""
     one_of(distance, "distance", DISTANCES)
-    if order is not None and hierarchy is not None:
-        raise ArgumentError("give either order= or hierarchy=, not both")
+    if order is not None and hierarchies is not None:
+        raise ArgumentError("give either order= or hierarchies=, not both")
+    hierarchy = hierarchies
+    if hierarchies is not None:
+        hierarchy = hierarchy_of(hierarchies, sensitive.column, engine.schema(frame).columns)
     if distance == "auto":
         if hierarchy is not None:
             distance = "hierarchical"
@@ -103,7 +109,7 @@ def with_distance(
     if order is not None and distance != "ordered":
         raise ArgumentError(f"order= has no use with distance={distance!r}")
     if (hierarchy is None) == (distance == "hierarchical"):
-        raise ArgumentError("distance='hierarchical' and hierarchy= belong together")
+        raise ArgumentError("distance='hierarchical' and hierarchies= belong together")
     if distance == "ordered":
         return replace(sensitive, ordered=True, order=_order(order)), distance
     if distance == "hierarchical":
@@ -111,6 +117,14 @@ def with_distance(
 
         return replace(sensitive, hierarchy=Hierarchy.of(hierarchy)), distance
     return sensitive, distance
+
+
+def hierarchy_of(hierarchies: Any, column: Name, columns: Container[Name]) -> Any:
+    """Return the hierarchy of a column: its own of a mapping, or the one that was given bare."""
+    by_column = isinstance(hierarchies, Mapping) and len(hierarchies) > 0
+    if by_column and all(name in columns for name in hierarchies):
+        return hierarchies.get(column)
+    return hierarchies
 
 
 def _order(value: Any) -> tuple[Any, ...] | None:

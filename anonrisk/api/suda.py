@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def suda(
     frame: Any,
     qids: Names | None = None,
-    max_size: int = 3,
+    max_size: int = 4,
     *,
     sampling_fraction: float | None = None,
     missing: Missing = "value",

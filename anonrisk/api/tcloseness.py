@@ -24,7 +24,7 @@ def tcloseness(
     distance: Distance = "auto",
     *,
     order: Iterable[Any] | None = None,
-    hierarchy: Any = None,
+    hierarchies: Any = None,
     unit: Name | None = None,
     missing: Missing = "value",
     missing_sensitive: Missing = "value",
@@ -41,8 +41,9 @@ def tcloseness(
         where they are stored as floats because one is missing.
     order : list of values, optional
         The values from the smallest to the largest, for an ordered distance of strings.
-    hierarchy : dict, table, path or Hierarchy, optional
-        A tree over the values; see `anonrisk.hierarchy.Hierarchy.of`.
+    hierarchies : dict, table, path or Hierarchy, optional
+        A tree over the values; see `anonrisk.hierarchy.Hierarchy.of`. With several sensitive
+        columns, a dict of column to tree.
 
     Returns
     -------
@@ -92,7 +93,7 @@ def tcloseness(
     results = []
     for column in columns:
         about, settled = with_distance(
-            engine, frame, column, distance, order=order, hierarchy=hierarchy
+            engine, frame, column, distance, order=order, hierarchies=hierarchies
         )
         score = Score(settled)
         value = engine.score(frame, question, about, [score]).worst[score]

@@ -51,7 +51,7 @@ def utility(
         The hierarchies that columns were recoded by. Other labels ("30-39", "1981-H2", "10**", "*")
         say themselves which values they stand for.
     loss : {"entropy", "range", "discernibility", "target", "private"} or function
-        Which loss is told as `loss`, as in `anonrisk.plan`, of whose plans it is `after.loss`;
+        Which loss is reported as `loss`, as in `anonrisk.PlanOptions`; of plans it is `after.loss`;
         ``"target"`` and ``"private"`` are about `sensitive`. All other measures are told anyway.
 
     Returns

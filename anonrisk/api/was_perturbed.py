@@ -36,7 +36,8 @@ def was_perturbed(frame: Any) -> dict[Name, str]:
     --------
     >>> import pandas as pd
     >>> import anonrisk
-    >>> pd.DataFrame({"age": [30, 40]}).anon.permute("age", seed=1).anon.was_perturbed()
+    >>> df = pd.DataFrame({"age": [30, 40]})
+    >>> anonrisk.was_perturbed(df.anon.permute("age", seed=1))
     {'age': 'permute'}
     """
     return dict(engine_for(frame).schema(frame).perturbed)

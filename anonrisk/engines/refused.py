@@ -95,7 +95,7 @@ REFUSED = (
     Refusal("suppress(cells=True)", _DATABASES, OTHER_CELLS),
     Refusal("predict_singletons(widths=)", _DATABASES, OTHER_CELLS),
     Refusal("order= of decimals or instants", _WITH_DATES, NO_PLACES),
-    Refusal("hierarchy= of dates", _WITH_DATES, NO_PLACES),
+    Refusal("hierarchies= of dates", _WITH_DATES, NO_PLACES),
     Refusal("a categorical column", ("pandas-on-Spark",), CATEGORICAL),
     Refusal("a stream", ("Spark",), STREAM),
     Refusal("all but sizes of classes", ("SQLFrame",), SQLFRAME),

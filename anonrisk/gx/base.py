@@ -365,7 +365,7 @@ class PrivacyExpectation(GateExpectation):
 
     @pydantic.validator("*")
     def _dict_is_a_parameter(cls, value: Any, field: Any) -> Any:  # noqa: N805
-        own = field.name in (*COMMON, *cls.own_keys) and field.name not in ("hierarchy", "meta")
+        own = field.name in (*COMMON, *cls.own_keys) and field.name not in ("hierarchies", "meta")
         return fields.parameter(value, field.name) if own else value
 
     @pydantic.root_validator(skip_on_failure=True)
@@ -399,7 +399,7 @@ class PrivacyExpectation(GateExpectation):
     @classmethod
     def _or_sample(cls, name: str, value: Any) -> Any:
         """Return the value of a field, or something that it takes where a parameter stands in."""
-        if name == "hierarchy" or not fields.is_parameter(value):
+        if name == "hierarchies" or not fields.is_parameter(value):
             return value
         if name in ("qids", "classified"):
             return [f"({name})"]
@@ -450,7 +450,9 @@ class PrivacyExpectation(GateExpectation):
         """Return the fields; a suite parameter that nobody filled in is an error."""
         names = (*COMMON, *self.own_keys)
         return {
-            name: getattr(self, name) if name == "hierarchy" else fields.filled(getattr(self, name))
+            name: getattr(self, name)
+            if name == "hierarchies"
+            else fields.filled(getattr(self, name))
             for name in names
         }
 

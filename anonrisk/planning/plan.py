@@ -72,7 +72,7 @@ class Plan(Document):
     optimal : bool
         Whether no other combination of the offered recodings has a smaller loss.
     loss : str
-        By what recodings were compared, as in `anonrisk.plan`; ``"function"`` for one of the
+        By what recodings were compared, as in `anonrisk.PlanOptions`; ``"function"`` for one of the
         caller's.
     partial : bool
         Whether Ctrl-C stopped the search: the best plan so far, which need not be the best.

@@ -270,7 +270,7 @@ class Moved(render.PrintedFields):
 class Utility:
     """Measures of utility; None where a measure cannot be told.
 
-    `loss` is the one that was asked for, by `loss_kind`, as `anonrisk.plan` has it.
+    `loss` is the one that was asked for, by `loss_kind`, as `anonrisk.PlanOptions` has it.
     """
 
     qid: Qid

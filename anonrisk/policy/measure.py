@@ -310,7 +310,7 @@ class _Values:
                 yield plain, Score(formula.name)
         engine, frame = self.table.engine, self.table.frame
         settled = attempt(
-            lambda: with_distance(engine, frame, plain, "auto", order=None, hierarchy=None)
+            lambda: with_distance(engine, frame, plain, "auto", order=None, hierarchies=None)
         )
         if not isinstance(settled, Problem):
             yield settled[0], Score(settled[1])

@@ -77,7 +77,7 @@ def degree(probabilities: ArrayLike) -> DegreeOfAnonymity:
 
     See Also
     --------
-    anonrisk.degree : of a table
+    anonrisk.ClassSizes.degree : of a table
     anonrisk.entropy : the entropy of a table's values
 
     Notes
@@ -89,7 +89,7 @@ def degree(probabilities: ArrayLike) -> DegreeOfAnonymity:
     (2.2.1); the min-entropy is no certainty of the attacker, and the entropy of order 0, log2 of
     `n_possible`, does not make everybody as likely (2.2.2).
 
-    `anonrisk.degree` of a table is the mean of d over its records, to an attacker who knows the
+    `classes(…).degree` of a table is the mean of d over its records, to an attacker who knows the
     quasi-identifier and holds the people of a class for equally likely.
 
     References

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.asking import in_one_state
-from anonrisk.api.plan import require_share
 from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about, with_distance
@@ -20,6 +19,7 @@ from anonrisk.planning.lattice.explore import combinations, levels_of
 from anonrisk.planning.lattice.full_domain import value_budget
 from anonrisk.planning.lattice.offer import CUTS, offers
 from anonrisk.planning.losses.choose import OF_COLUMNS
+from anonrisk.planning.options import require_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,11 +60,13 @@ def explore(
         The size that every class should have, at least 2.
     sensitive : name or list of names, optional
         Columns whose l and t are told too; left out, those declared.
-    hierarchies, bins
+    hierarchies
         As in `anonrisk.plan`: which levels are offered for a column.
+    bins : {"auto", "width", "quantile", "sampled", "rank", "median", "centre"}
+        How numbers are cut where no recodings are given; see `anonrisk.PlanOptions`.
     loss : {"entropy", "range"}
-        By what the detail that a level keeps is told, as in `anonrisk.plan`: those that add up over
-        columns, because the page adds them up.
+        How the detail that a level keeps is measured, as in `anonrisk.PlanOptions`: by losses that
+        add up over columns, because the page adds them up.
     max_suppressed : float
         The largest share of the people that may be left out, to begin with.
     floor : int

@@ -238,7 +238,7 @@ def _arx_cases(
     elif ask == "tcloseness ordered":
         options = {**options, "order": [row[0] for row in hierarchy]}
     elif ask == "tcloseness hierarchical":
-        options = {**options, "hierarchy": hierarchy}
+        options = {**options, "hierarchies": hierarchy}
     elif measure == "delta_disclosure":
         # ARX takes logarithms to the base of 2.
         limit *= math.log(2)

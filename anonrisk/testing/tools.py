@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anonrisk
 from anonrisk._version import __version__
+from anonrisk.accessor import ON_CLASSES
 from anonrisk.errors import ArgumentError, EmptyTableError
 from anonrisk.testing.tables import KINDS, lacking
 
@@ -122,7 +124,15 @@ def _at_risk(frame: Any, qids: list[str], **options: Any) -> Any:
         return 0
 
 
-_OWN: dict[str, Callable[..., Any]] = {"sizes": _sizes, "at_risk": _at_risk}
+def _of_classes(frame: Any, *, name: str, **options: Any) -> Any:
+    return getattr(anonrisk.classes(frame, **options), name)
+
+
+_OWN: dict[str, Callable[..., Any]] = {
+    "sizes": _sizes,
+    "at_risk": _at_risk,
+    **{name: partial(_of_classes, name=name) for name in ON_CLASSES},
+}
 
 
 def engine(name: str) -> OwnTool:

@@ -36,7 +36,11 @@ def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
     smallest = anonrisk.k(df, df.columns) + anonrisk.k(df, list(df.columns)) + anonrisk.k(df, 0)
     smallest += anonrisk.k(df, df.columns[:2]) + anonrisk.k(df, [dt.date(2020, 1, 1), ("a", "b")])
     share: float = anonrisk.uniqueness(df, ["zip"]) + anonrisk.entropy(df, "zip", alpha=0.5)
-    share += anonrisk.degree(df, "zip") + anonrisk.anvc(df, "zip") + anonrisk.rr(df, "zip")
+    share += (
+        anonrisk.classes(df, "zip").degree
+        + anonrisk.classes(df, "zip").anvc
+        + anonrisk.classes(df, "zip").rr
+    )
     counted = anonrisk.classes(df, "zip")
     print(counted.plot(k=5).get_title(), counted.predict_singletons(9).plot_by_group_size())
     share = (
@@ -82,8 +86,16 @@ def predictions(df: pd.DataFrame) -> None:
         anonrisk.explain_risk(df, "zip"),
         anonrisk.probabilistic_k(df, "zip", 1000),
         anonrisk.is_quasi_identifier(df, "zip", population_size=1000, domain_sizes={"zip": 90}),
-        anonrisk.plan(df, ["zip", "age"], k=5, column_weights=weights).qids,
-        anonrisk.plan(df, "zip", method="multidimensional", sensitive="ill", ldiv=2).regions,
+        anonrisk.plan(
+            df, ["zip", "age"], k=5, options=anonrisk.PlanOptions(column_weights=weights)
+        ).qids,
+        anonrisk.plan(
+            df,
+            "zip",
+            sensitive="ill",
+            ldiv=2,
+            options=anonrisk.PlanOptions(method="multidimensional"),
+        ).regions,
         anonrisk.trajectory(df, ["station", "hour"], unit="card", time="at", points="consecutive"),
         anonrisk.linkability(df, "zip", unit="card", time="day", period=dt.timedelta(days=30)),
         anonrisk.compare(df, ["zip"], previous=df, unit="card", sensitive="ill").exposed(5) + 1,

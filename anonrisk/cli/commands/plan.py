@@ -110,17 +110,19 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
             args.k,
             policy=policy,
             unit=args.unit,
-            column_weights=dict(args.column_weights) or None,
             hierarchies=dict(args.hierarchies) or None,
-            population_size=args.population_size,
-            bins=args.bins,
-            loss=args.loss,
-            target=args.target,
             sensitive=args.sensitive,
             max_suppressed=args.max_suppressed,
-            max_loss=args.max_loss,
-            method=args.method,
             previous=previous,
+            options=anonrisk.PlanOptions(
+                column_weights=dict(args.column_weights) or None,
+                population_size=args.population_size,
+                bins=args.bins,
+                loss=args.loss,
+                target=args.target,
+                max_loss=args.max_loss,
+                method=args.method,
+            ),
         )
     except WeightError as error:
         raise ArgumentError(str(error)) from None

@@ -22,7 +22,9 @@ def main(arguments: Sequence[str] = ()) -> int:  # noqa: ARG001 - there are none
     # A plan counts records, so each patient must have one.
     table = datasets.hospital().drop_duplicates("patient").astype({"pc4": str})
     print(f"Before: k = {table.anon.k(QIDS)}, {table.anon.uniqueness(QIDS):.0%} are singletons\n")
-    plan = table.anon.plan(QIDS, k=5, max_suppressed=0.02, method="full-domain")
+    plan = table.anon.plan(
+        QIDS, k=5, max_suppressed=0.02, options=anonrisk.PlanOptions(method="full-domain")
+    )
     print(f"{plan}\n")
     safe = table.anon.apply(plan)
     print(f"After: k = {safe.anon.k(QIDS)}\n")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-import anonrisk  # noqa: F401  (registers `.anon`)
+import anonrisk
 from anonrisk.keys import Key
 from anonrisk.predict import zipf
 
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
 
     print("But can the weeks be linked again, by the stations themselves?")
-    print(taps.anon.linkability("station", unit="card", time="at", period="7D"))
+    print(anonrisk.linkability(taps, "station", unit="card", time="at", period="7D"))
     print("At least so many: who compares sets that are alike but not equal finds more.")
 
     if asked.picture:

@@ -31,12 +31,15 @@ def _order(argument: Any, where: str) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _hierarchy(value: Any, where: str) -> Any:
+def _hierarchies(value: Any, where: str) -> Any:
     # A path would make the policy's digest say nothing of the tree.
     if not isinstance(value, (dict, list)):
         raise PolicyError(f"{where} is a nested mapping or a list of rows, written out")
+    # A tree has one value at its top: what has several is by column.
+    trees = value.values() if isinstance(value, dict) and len(value) > 1 else [value]
     try:
-        Hierarchy.of(value)
+        for tree in trees:
+            Hierarchy.of(tree)
     except HierarchyError as error:
         raise PolicyError(f"{where}: {error}") from None
     return _as_text(value)
@@ -57,7 +60,7 @@ def _of_distance(distance: str, **more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class TCloseness(base.SensitiveBudget):
-    """t-closeness; `distance` (always named), `order` and `hierarchy` as in `tcloseness`."""
+    """t-closeness; `distance` (always named), `order` and `hierarchies` as in `tcloseness`."""
 
     key = "tcloseness"
     also_called = ("t_closeness", "t")
@@ -74,8 +77,8 @@ class TCloseness(base.SensitiveBudget):
             },
             required=False,
         ),
-        "hierarchy": base.BudgetKey(
-            _hierarchy,
+        "hierarchies": base.BudgetKey(
+            _hierarchies,
             {"type": ["object", "array"], "minProperties": 1, "minItems": 1},
             required=False,
         ),
@@ -87,13 +90,13 @@ class TCloseness(base.SensitiveBudget):
             _of_distance("ordered", **{"else": {"properties": {"order": False}}}),
             _of_distance(
                 "hierarchical",
-                then={"required": ["hierarchy"]},
-                **{"else": {"properties": {"hierarchy": False}}},
+                then={"required": ["hierarchies"]},
+                **{"else": {"properties": {"hierarchies": False}}},
             ),
         ]
     }
     what = "t-closeness"
-    unsaid = ("order", "hierarchy")
+    unsaid = ("order", "hierarchies")
     shared = ({"t": 1, "distance": "equal"},)
     expectation = base.Expectation(
         "ExpectTClosenessToBeAtMost",
@@ -121,9 +124,9 @@ class TCloseness(base.SensitiveBudget):
             "list",
             required=False,
         ),
-        "hierarchy": base.Field(
-            "hierarchy",
-            "(dict or list): A tree of the values; stored in the suite.",
+        "hierarchies": base.Field(
+            "hierarchies",
+            "(dict or list): A tree of the values, or one per column; stored in the suite.",
             "tree",
             required=False,
         ),
@@ -131,7 +134,7 @@ class TCloseness(base.SensitiveBudget):
 
     distance: str
     order: tuple[Any, ...] | None = None
-    hierarchy: Any = None
+    hierarchies: Any = None
 
     @classmethod
     def read_one(cls, value: Any, where: str) -> Self:
@@ -143,14 +146,14 @@ class TCloseness(base.SensitiveBudget):
         made = super().read_one(value, where)
         if made.order is not None and made.distance != "ordered":
             raise PolicyError(f"{where}.order has no use with distance {made.distance!r}")
-        if (made.hierarchy is not None) != (made.distance == "hierarchical"):
-            raise PolicyError(f"{where}: distance 'hierarchical' and hierarchy belong together")
+        if (made.hierarchies is not None) != (made.distance == "hierarchical"):
+            raise PolicyError(f"{where}: distance 'hierarchical' and hierarchies belong together")
         return made
 
     def score(self, engine: Engine, frame: Any, about: Sensitive) -> tuple[Sensitive, Score]:
         """Ask for the distance; an order or a tree comes with the column."""
         ordered, distance = with_distance(
-            engine, frame, about, self.distance, order=self.order, hierarchy=self.hierarchy
+            engine, frame, about, self.distance, order=self.order, hierarchies=self.hierarchies
         )
         return ordered, Score(distance)
 
@@ -169,7 +172,7 @@ class TCloseness(base.SensitiveBudget):
     def assessed(self) -> dict[str, Any]:
         """Take the same distance."""
         order = None if self.order is None else list(self.order)
-        how = {"distance": self.distance, "order": order, "hierarchy": self.hierarchy}
+        how = {"distance": self.distance, "order": order, "hierarchies": self.hierarchies}
         return {"measures": "tcloseness", **how}
 
     @property

@@ -107,8 +107,8 @@ class Sketch(Kept[SketchCounts]):
     >>> import pandas as pd
     >>> import anonrisk
     >>> key = anonrisk.keys.Key.generate()
-    >>> monday = pd.DataFrame({"zip": ["1011", "1012"]}).anon.sketch("zip", key=key)
-    >>> tuesday = pd.DataFrame({"zip": ["1011", "1013"]}).anon.sketch("zip", key=key)
+    >>> monday = anonrisk.sketch(pd.DataFrame({"zip": ["1011", "1012"]}), "zip", key=key)
+    >>> tuesday = anonrisk.sketch(pd.DataFrame({"zip": ["1011", "1013"]}), "zip", key=key)
     >>> week = monday.merge(tuesday)
     >>> week.uniqueness, week.n_classes, week.k
     (0.5 (exact), 3 (exact), 1)
@@ -269,7 +269,7 @@ def sketch(
     >>> import anonrisk
     >>> df = pd.DataFrame({"zip": ["1011", "1011", "1012"]})
     >>> key = anonrisk.keys.Key.generate()
-    >>> df.anon.sketch("zip", key=key).uniqueness
+    >>> anonrisk.sketch(df, "zip", key=key).uniqueness
     0.333333 (exact)
     """
     secret = as_key(key)
