@@ -28,7 +28,7 @@ def candidates(monkeypatch):
         return best(full_domain, by_region, *more)
 
     best = multidimensional.best
-    monkeypatch.setattr("anonrisk.api.plan.best", noted)
+    monkeypatch.setattr("anonrisk.planning.search.best", noted)
     return found
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
-from functools import partial
+from dataclasses import dataclass, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,25 +21,19 @@ from anonrisk.api.upstairs import load_policy
 from anonrisk.core import arguments
 from anonrisk.core.arguments import not_negative, one_of, positive, whole_number
 from anonrisk.core.columns import require
-from anonrisk.core.progress import shown, tell
+from anonrisk.core.progress import shown
 from anonrisk.core.protocols import StatesGoals
-from anonrisk.core.render import count_of
 from anonrisk.engines import engine_for
-from anonrisk.engines.limits import check_finite
-from anonrisk.errors import ArgumentError, EmptyTableError, TooManyClassesError, WeightError
-from anonrisk.measures.counts.question import ClassesWithValues, Score
+from anonrisk.errors import ArgumentError, WeightError
+from anonrisk.measures.counts.question import Score
 from anonrisk.measures.recode import Keep
-from anonrisk.planning.before import before_plan
 from anonrisk.planning.goal import PlanGoal, SensitiveGoal
-from anonrisk.planning.goals import DEFAULT_K, PlanRequest, settle, with_rules
-from anonrisk.planning.lattice.full_domain import best_of
-from anonrisk.planning.losses.choose import BY_REGION, OF_COLUMNS, loss_of
+from anonrisk.planning.goals import DEFAULT_K, PlanRequest
+from anonrisk.planning.losses.choose import BY_REGION
 from anonrisk.planning.options import PlanOptions, is_number, require_share
 from anonrisk.planning.plan import Plan
-from anonrisk.planning.previous import as_before, check_previous
-from anonrisk.planning.regions.large import WHY_IN_STAGES, countable_in_stages, large_plan
-from anonrisk.planning.regions.multidimensional import best, multidimensional, worthwhile
-from anonrisk.planning.suppress.class_rules import beside
+from anonrisk.planning.previous import check_previous
+from anonrisk.planning.search import PlanSearch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +42,6 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import PlanMethod
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.question import Sensitive
-    from anonrisk.measures.counts.tally import Tally
 
 
 @dataclass(frozen=True)
@@ -175,7 +167,7 @@ RENAMED["plan"] |= {
 
 
 @in_one_state
-def plan(  # noqa: PLR0915
+def plan(
     frame: Any,
     qids: Names | StatesGoals | PathLike[str] | None = None,
     k: int | None = None,
@@ -315,13 +307,12 @@ def plan(  # noqa: PLR0915
     2
     """
     options = _checked(options)
-    loss, max_loss, population_size = options.loss, options.max_loss, options.population_size
-    kept = loss_word(loss)
+    kept = loss_word(options.loss)
     refuse_weights(kept, options.column_weights)
     require_share(max_suppressed, "max_suppressed")
     private, by_region = kept == "private", kept in BY_REGION
     whole_only = {
-        "population_size=": population_size is not None,
+        "population_size=": options.population_size is not None,
         "budget=": options.budget is not None,
         "bins=": options.bins != "auto",
         f"loss={kept!r}": not by_region,
@@ -341,9 +332,7 @@ def plan(  # noqa: PLR0915
     by_column = arguments.by_column(hierarchies, "hierarchies")
     require(by_column, "hierarchy of", request.qid)
     by_column |= {name: [Keep()] for name in request.fixed}
-    weighted = _weights(request.qid, options.column_weights)
-    free = tuple(name for name in request.qid if name not in by_column)
-    counted = (*request.qid, *beside(request.about, request.unit))
+    weights = _weights(request.qid, options.column_weights)
     start = Plan(
         recodings={},
         max_suppressed=request.most_suppressed(float(max_suppressed)),
@@ -352,56 +341,9 @@ def plan(  # noqa: PLR0915
         unit=request.unit,
         leave_out=request.leave_out,
     )
+    search = PlanSearch(request, start, options, method, by_column, weights, loss_about)
     with shown(progress=progress):
-        tell("counting the classes")
-        stages = method != "full-domain" and countable_in_stages(request) and kept in OF_COLUMNS
-        together = (*dict.fromkeys((*counted, *loss_about)),)
-        tally = _tally(engine, frame, together, free, stages=stages)
-        if tally is None:
-            tell("cutting the table into regions, in stages")
-            large = large_plan(
-                with_rules(start, request), engine, frame, request, OF_COLUMNS[kept],
-                free=free, by_column=by_column, weights=weighted, median=options.split == "median",
-            )  # fmt: skip
-            large = replace(large, note=WHY_IN_STAGES if method == "auto" else "")
-            return worthwhile(large, max_loss)
-    request.check_values(tally)
-    lost = loss_of(loss, tally, request.qid, *loss_about)
-    whole, tally = tally, tally.only(counted) if loss_about else tally
-    n = tally.n_records if request.unit is None else int((tally.margin(request.unit) > 0).sum())
-    # Of a policy's budgets some may only warn: then no plan reaches them, and says so.
-    least = 1 if request.of_policy else request.k
-    _check_size(n, least, population_size, "record" if request.unit is None else "person")
-    for name in request.qid:
-        check_finite(tally.domains[name].values, tally.margin(name)[:-1], name)
-
-    def make(wanted: PlanRequest, by_column: Mapping[Name, Any] = by_column) -> Plan:
-        made = with_rules(start, wanted)
-        made = replace(made, before=before_plan(tally, wanted, lost))
-        whole_columns = partial(
-            best_of, wanted, made, tally, loss=lost,
-            asked=request, n=population_size or n, beta=options.beta, weights=weighted,
-            by_column=by_column,
-            bins=options.bins, budget=options.budget, max_loss=max_loss,
-        )  # fmt: skip
-        if method == "full-domain":
-            return whole_columns()
-        tell("cutting the table into regions")
-        by_region = partial(
-            multidimensional, made, whole, wanted, lost,
-            asked=request, by_column=by_column, weights=weighted, median=options.split == "median",
-        )  # fmt: skip
-        if method == "auto":
-            return best(whole_columns, lambda start: by_region(start=start), max_loss, weighted)
-        return worthwhile(by_region(), max_loss)
-
-    with shown(progress=progress):
-        return as_before(
-            previous,
-            tally,
-            by_column,
-            lambda offered: settle(request, partial(make, by_column=offered)),
-        )
+        return search.run(engine, frame, previous)
 
 
 def _policy(qids: Any, policy: Any) -> StatesGoals | None:
@@ -430,31 +372,6 @@ def _settled(
         )
     whole = useless or not by_region
     return "full-domain" if method == "auto" and whole else method
-
-
-def _tally(engine: Engine, frame: Any, columns: Qid, free: Qid, *, stages: bool) -> Tally | None:
-    """Count the classes; None where they are too many, but can be counted in stages."""
-    try:
-        return engine.tally(frame, ClassesWithValues(columns, free))
-    except TooManyClassesError as error:
-        if stages:
-            return None
-        raise TooManyClassesError(
-            f"{error}; where persons or sensitive values are counted too, plan on a sample of the "
-            "persons, then apply the plan to the whole table, which is counted before it is given"
-        ) from None
-
-
-def _check_size(n: int, k: int, population_size: int | None, who: str) -> None:
-    if not n:
-        raise EmptyTableError("the table is empty: there is no record to plan for")
-    if k > n:
-        raise ArgumentError(f"k={k} is larger than the table, which has {count_of(n, who)}")
-    if population_size is not None and population_size < n:
-        raise ArgumentError(
-            f"population_size={population_size:,} is smaller than the table, which has "
-            f"{count_of(n, who)}: a sample is no larger than its population"
-        )
 
 
 def _checked(options: PlanOptions | None) -> PlanOptions:

@@ -84,7 +84,7 @@ class Encoded:
 
     def keys(self, qid: Qid) -> tuple[Integers, int]:
         """Return one number per record, equal where the quasi-identifier is, and a bound."""
-        columns = ((c.values, c.cardinality) for c in self._codes(qid))
+        columns = [(c.values, c.cardinality) for c in self._codes(qid)]
         return radix.keys_of(columns, closed_up)
 
     def class_sizes(self, qid: Qid) -> ClassCounts:

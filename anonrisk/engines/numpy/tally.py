@@ -48,7 +48,7 @@ def _classes(
     columns: Sequence[Codes], n_rows: int, weights: Integers | None
 ) -> tuple[Integers, Integers]:
     """Find a row of each class, and how many records the class has."""
-    keys, bound = radix.keys_of(((c.values, c.cardinality) for c in columns), closed_up)
+    keys, bound = radix.keys_of([(c.values, c.cardinality) for c in columns], closed_up)
     if weights is None and is_dense(bound, n_rows):
         row = _last_rows(keys, bound)
         present, counts = tally_keys(keys, bound)

@@ -243,14 +243,15 @@ def _is_nested(column: pd.Series[Any]) -> bool:
 # ---- what they look like ------------------------------------------------------------------------
 
 
-def _grouped(bits: Integers, counts: Integers, numbers: Values | None = None) -> Iterable[Looks]:
+def _grouped(bits: Integers, counts: Integers, numbers: Values | None = None) -> list[Looks]:
     """Count the cells and rows of each number of bits."""
-    masks = pd.unique(bits)
+    masks, looks = pd.unique(bits), []
     for mask in masks:
         mine: Any = slice(None) if len(masks) == 1 else bits == mask
         n = counts[mine]
         part = Numbers() if numbers is None else _sums(numbers[mine], n)
-        yield Looks(int(mask), len(n), int(n.sum()), part)
+        looks.append(Looks(int(mask), len(n), int(n.sum()), part))
+    return looks
 
 
 def _sums(numbers: Values, counts: Integers) -> Numbers:

@@ -252,7 +252,7 @@ def told(
         for c, name in enumerate(qid)
     ]
     # Two parts of a tree may have one name, and two regions then are one class.
-    keys, _ = radix.keys_of((code, int(code.max()) + 1) for code in codes)
+    keys, _ = radix.keys_of([(code, int(code.max()) + 1) for code in codes])
     _, number = np.unique(keys, return_inverse=True)
     classes = np.rint(np.bincount(number, sizes)).astype(np.int64)
     outcome = PlanOutcome(

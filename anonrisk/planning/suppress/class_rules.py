@@ -224,7 +224,7 @@ class Requirements:
     def _numbered(self, coded: Coded, qid: Qid) -> tuple[Integers, int]:
         """Number the classes of some columns."""
         places = [self.place[name] for name in qid]
-        keys, _ = radix.keys_of(((coded.codes[i], coded.sizes[i]) for i in places), closed_up)
+        keys, _ = radix.keys_of([(coded.codes[i], coded.sizes[i]) for i in places], closed_up)
         return closed_up(keys)
 
     def _sizes(self, coded: Coded, number: Integers, n_classes: int, rows: Booleans) -> Integers:

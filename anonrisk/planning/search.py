@@ -1,0 +1,169 @@
+"""The search for a plan: by whole columns, by region, or by what loses less of the two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.progress import tell
+from anonrisk.core.render import count_of
+from anonrisk.engines.limits import check_finite
+from anonrisk.errors import ArgumentError, EmptyTableError, TooManyClassesError
+from anonrisk.measures.counts.question import ClassesWithValues
+from anonrisk.planning.before import before_plan
+from anonrisk.planning.goals import settle, with_rules
+from anonrisk.planning.lattice.full_domain import best_of
+from anonrisk.planning.losses.choose import OF_COLUMNS, loss_of
+from anonrisk.planning.previous import as_before
+from anonrisk.planning.regions.large import WHY_IN_STAGES, countable_in_stages, large_plan
+from anonrisk.planning.regions.multidimensional import best, multidimensional, worthwhile
+from anonrisk.planning.suppress.class_rules import beside
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.literals import PlanMethod
+    from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.tally import Tally
+    from anonrisk.planning.goals import PlanRequest
+    from anonrisk.planning.losses.base import Loss
+    from anonrisk.planning.options import PlanOptions
+    from anonrisk.planning.plan import Plan
+
+
+@dataclass(frozen=True)
+class PlanSearch:
+    """What is searched for, and among what.
+
+    Attributes
+    ----------
+    request : PlanRequest
+        The goals, and the columns they are about.
+    start : Plan
+        The plan without recodings.
+    options : PlanOptions
+        What an expert set.
+    method : str
+        The method that follows from the options.
+    by_column : mapping of column to recodings or a hierarchy
+        What the caller offers.
+    weights : list of float, optional
+        What the detail of each column is worth.
+    loss_about : tuple of names
+        The columns that the loss looks at, beside the quasi-identifiers.
+    """
+
+    request: PlanRequest
+    start: Plan
+    options: PlanOptions
+    method: PlanMethod
+    by_column: Mapping[Name, Any]
+    weights: list[float] | None
+    loss_about: Qid
+
+    def run(self, engine: Engine, frame: Any, previous: Plan | None) -> Plan:
+        """Count the table, and return the plan of least loss."""
+        request, lost = self.request, self.loss_about
+        tell("counting the classes")
+        counted = (*request.qid, *beside(request.about, request.unit))
+        whole = self._tally(engine, frame, (*dict.fromkeys((*counted, *lost)),))
+        if whole is None:
+            return self._in_stages(engine, frame)
+        request.check_values(whole)
+        loss = loss_of(self.options.loss, whole, request.qid, *lost)
+        tally = whole.only(counted) if lost else whole
+        n, who = tally.n_records, "record"
+        if request.unit is not None:
+            n, who = int((tally.margin(request.unit) > 0).sum()), "person"
+        # Of a policy's budgets some may only warn: then no plan reaches them, and says so.
+        least = 1 if request.of_policy else request.k
+        _check_size(n, least, self.options.population_size, who)
+        for name in request.qid:
+            check_finite(tally.domains[name].values, tally.margin(name)[:-1], name)
+        make = partial(self._make, tally, whole, loss, n)
+        return as_before(
+            previous,
+            tally,
+            self.by_column,
+            lambda offered: settle(request, partial(make, by_column=offered)),
+        )
+
+    @property
+    def _free(self) -> Qid:
+        return tuple(name for name in self.request.qid if name not in self.by_column)
+
+    @property
+    def _median(self) -> bool:
+        return self.options.split == "median"
+
+    def _make(
+        self,
+        tally: Tally,
+        whole: Tally,
+        loss: Loss,
+        n: int,
+        wanted: PlanRequest,
+        *,
+        by_column: Mapping[Name, Any],
+    ) -> Plan:
+        """Make the plan for some of the goals, by the method that was asked for."""
+        options, max_loss = self.options, self.options.max_loss
+        made = with_rules(self.start, wanted)
+        made = replace(made, before=before_plan(tally, wanted, loss))
+        offered: dict[str, Any] = {
+            "asked": self.request,
+            "by_column": by_column,
+            "weights": self.weights,
+        }
+        whole_columns = partial(
+            best_of, wanted, made, tally, loss=loss, **offered,
+            n=options.population_size or n, beta=options.beta,
+            bins=options.bins, budget=options.budget, max_loss=max_loss,
+        )  # fmt: skip
+        if self.method == "full-domain":
+            return whole_columns()
+        tell("cutting the table into regions")
+        by_region = partial(
+            multidimensional, made, whole, wanted, loss, **offered, median=self._median
+        )
+        if self.method == "auto":
+            return best(whole_columns, lambda start: by_region(start=start), max_loss, self.weights)
+        return worthwhile(by_region(), max_loss)
+
+    def _tally(self, engine: Engine, frame: Any, columns: Qid) -> Tally | None:
+        """Count the classes; None where they are too many, but can be counted in stages."""
+        try:
+            return engine.tally(frame, ClassesWithValues(columns, self._free))
+        except TooManyClassesError as error:
+            by_region = self.method != "full-domain" and self.start.loss in OF_COLUMNS
+            if by_region and countable_in_stages(self.request):
+                return None
+            raise TooManyClassesError(
+                f"{error}; where persons or sensitive values are counted too, plan on a sample of "
+                "the persons, then apply the plan to the whole table, which is counted before it "
+                "is given"
+            ) from None
+
+    def _in_stages(self, engine: Engine, frame: Any) -> Plan:
+        tell("cutting the table into regions, in stages")
+        large = large_plan(
+            with_rules(self.start, self.request), engine, frame, self.request,
+            OF_COLUMNS[self.start.loss], free=self._free, by_column=self.by_column,
+            weights=self.weights, median=self._median,
+        )  # fmt: skip
+        large = replace(large, note=WHY_IN_STAGES if self.method == "auto" else "")
+        return worthwhile(large, self.options.max_loss)
+
+
+def _check_size(n: int, k: int, population_size: int | None, who: str) -> None:
+    if not n:
+        raise EmptyTableError("the table is empty: there is no record to plan for")
+    if k > n:
+        raise ArgumentError(f"k={k} is larger than the table, which has {count_of(n, who)}")
+    if population_size is not None and population_size < n:
+        raise ArgumentError(
+            f"population_size={population_size:,} is smaller than the table, which has "
+            f"{count_of(n, who)}: a sample is no larger than its population"
+        )
