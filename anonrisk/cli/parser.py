@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from difflib import get_close_matches
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -39,7 +40,7 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Reject unknown options first: what argparse finds missing is mostly what was misspelt."""
-        args = self._with_first(args or ())
+        args = self._with_first(sys.argv[1:] if args is None else args)
         known = self._option_string_actions
         for option in self._own_options(args):
             # A value may follow one letter at once, as in -oFILE.
