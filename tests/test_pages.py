@@ -29,8 +29,10 @@ PAGES = [
     if path.name != "CONTRIBUTING.md"
     and re.search(r"(?m)^(>>> |```(sh|yaml|sql)$)", path.read_text(encoding="utf-8"))
 ]
+JOB = "python -m anonrisk.spark_jobs."
 # What no test can run, by its beginning, and why.
 NOT_RUN = {
+    JOB: "needs an object store or a warehouse: its options are read; test_package runs a job",
     "pip install": "changes the environment: test_package installs a wheel",
     "pip wheel": "builds: test_package does",
     "python3 dev.py": "sets up environments, and runs these tests",
@@ -39,7 +41,6 @@ NOT_RUN = {
     "spark-submit": "needs a cluster: test_package sends it a wheel",
     "GRANT": "needs PostgreSQL: test_identity_audit",
 }
-JOB = "python -m anonrisk.spark_jobs."
 BLOCK = re.compile(r"(?ms)^```(\w+)\n(.*?)^```$")
 
 
@@ -51,7 +52,7 @@ def blocks(path):
 def commands(code):
     """The commands of a block; lines that a program of ours does not begin are left to a shell."""
     lines = code.replace("\\\n", " ").splitlines()
-    ours = ("anonrisk ", JOB, *NOT_RUN)
+    ours = ("anonrisk ", *NOT_RUN)
     for is_ours, group in groupby(lines, key=lambda line: line.startswith(ours)):
         following = list(group)
         yield from following if is_ours else ["\n".join(following)]
@@ -63,11 +64,7 @@ def not_run(command):
 
 def run(command):
     """Run a command in this process, or what is no command of ours in a shell."""
-    if command.startswith(JOB):
-        # Its table is on a cluster; help is printed where every option is known.
-        name, *words = shlex.split(command.removeprefix(JOB), comments=True)
-        assert job.main(name, [*words, "--help"]) == 0, command
-    elif command.startswith("anonrisk "):
+    if command.startswith("anonrisk "):
         said, _, remark = command.partition("#")
         words = shlex.split(said)[1:]
         code = re.search(r"exit code (\d)", remark)
@@ -78,6 +75,12 @@ def run(command):
         bin_of_python = Path(sys.executable).parent
         env = {**os.environ, "PATH": f"{bin_of_python}{os.pathsep}{os.environ['PATH']}"}
         subprocess.run(["bash", "-euc", command], check=True, env=env)
+
+
+def check_options(command):
+    """Hold a job to its options: help is printed where all of them are known."""
+    name, *words = shlex.split(command.removeprefix(JOB), comments=True)
+    assert job.main(name, [*words, "--help"]) == 0, command
 
 
 def check_yaml(text):
@@ -131,7 +134,9 @@ def test_a_page_can_be_followed(path, tmp_path, monkeypatch):
             assert not_run(code)
         elif language == "sh":
             for command in filter(None, commands(code)):
-                if not not_run(command):
+                if command.startswith(JOB):
+                    check_options(command)
+                elif not not_run(command):
                     run(command)
 
 
