@@ -42,6 +42,23 @@ def test_it_writes_what_plan_and_apply_give(run, name):
     assert told["not_in_plan"] == ["illness"]
 
 
+def test_the_plan_may_be_named_by_an_option(run):
+    stored(run)
+    assert run("apply", "p.json", "t.csv", "-o", "a.csv")[0] == 0
+    for i, words in enumerate(
+        (
+            ("--plan", "p.json", "t.csv", "-o", "PATH"),
+            ("t.csv", "-o", "PATH", "--plan=p.json"),
+            ("--na", "-", "--plan", "p.json", "t.csv", "-o", "PATH"),
+        )
+    ):
+        code, _, err = run("apply", *(f"{i}.csv" if word == "PATH" else word for word in words))
+        assert code == 0, err
+        assert Path(f"{i}.csv").read_text() == Path("a.csv").read_text()
+    assert run("apply", "--plan", "p.json", "-o", "b.csv")[0] == 2
+    assert run("apply", "t.csv", "-o", "b.csv", "--plan")[0] == 2
+
+
 @pytest.mark.slow
 def test_a_plan_by_region(run):
     rows = [f"{1950 + i % 40}-0{1 + i % 3}-0{1 + i % 7},n{i % 4},{i % 60}" for i in range(300)]

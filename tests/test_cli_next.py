@@ -55,7 +55,7 @@ def test_the_next_steps_of_a_failed_gate(run):
     assert steps(out) == [
         "anonrisk plan t.csv --policy p.json",
         "anonrisk check --explain t.csv --policy p.json",
-        "anonrisk report t.csv --policy p.json --html report.html",
+        "anonrisk report t.csv --policy p.json -o report.html",
     ]
     code, out, _ = run("check", "t.csv", "--policy", "p.json", "--json")
     found = json.loads(out)
@@ -98,7 +98,7 @@ def test_the_value_of_a_partition_is_not_in_the_name_of_a_result(run):
     Path("d/zip=77411/a.csv").write_text("born\n1950\n")
     for table in ("d/zip=77411", "d/zip=77411/a.csv"):
         page = "d/zip=77411/r.html" if table == "d/zip=77411" else table
-        code, out, err = run("report", table, "--qids", "born", "--html", page)
+        code, out, err = run("report", table, "--qids", "born", "-o", page)
         assert code == 2
         assert "7741" not in out + err
 
@@ -148,9 +148,7 @@ def test_options_of_columns_come_along(run):
     asked = ("--policy", policy(k=5), "--qids", "zip", "born", "--missing", "error")
     out = run("check", "t.csv", *asked)[1]
     assert steps(out)[0] == "anonrisk plan t.csv --qids zip born --k 5"
-    assert steps(out)[2].endswith(
-        "--policy p.json --qids zip born --missing=error --html report.html"
-    )
+    assert steps(out)[2].endswith("--policy p.json --qids zip born --missing=error -o report.html")
     # A page takes no population, and would say something else.
     beyond = run("check", "t.csv", *asked, "--n-original", "60")[1]
     assert [step.split()[1] for step in steps(beyond)] == ["plan", "check"]

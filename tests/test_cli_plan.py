@@ -125,8 +125,25 @@ def test_where_no_plan_will_do_it_says_which_constraint(run):
     code, out, err = run(*asked)
     assert code == 1
     assert json.loads(out)["status"] == "fail"
-    assert Path("p.json").read_text() == out
-    assert not Path("n.csv").exists()
+    assert not any(Path(name).exists() for name in ("n.csv", "p.json"))
+
+
+def test_a_stored_plan_stays_until_there_is_another_one(run, monkeypatch):
+    write("t.csv", PEOPLE)
+    asked = ("plan", "t.csv", *ASKED, "-o", "p.json")
+    assert run(*asked)[::2] == (0, "anonrisk: Wrote p.json\n")
+    before = Path("p.json").read_text()
+    for code, wrong in ((1, ("--max-loss", 0.001)), (2, ("--k", 0)), (3, ("--qids", "no"))):
+        found, _, err = run(*asked, *wrong)
+        assert (found, err.splitlines()[-1]) == (code, "anonrisk: p.json stays as it was")
+        assert Path("p.json").read_text() == before
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(anonrisk, "plan", interrupted)
+    assert run(*asked)[0] == 3
+    assert Path("p.json").read_text() == before
 
 
 def test_nothing_is_written_over(run):
@@ -237,7 +254,7 @@ def test_from_a_failed_gate_to_a_table_that_passes(run):
     policy_of()
     assert run("check", "t.csv", "--policy", "p.json")[0] == 1
     code, out, err = run("plan", "t.csv", "--policy", "p.json", "-o", "plan.json")
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "anonrisk: Wrote plan.json\n")
     assert "meets: k, ldiv" in out
     assert test_cli.SECRET not in out + Path("plan.json").read_text()
     assert run("apply", "plan.json", "t.csv", "-o", "out.csv")[0] == 0

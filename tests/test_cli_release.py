@@ -110,7 +110,7 @@ def test_a_month_and_the_next(folder, capsys):
 def test_a_pass_with_a_caveat_is_nowhere_a_plain_one(folder, capsys):
     caveat = "attribute disclosure not judged for illness"
     Policy(quasi="area", sensitive="illness", unit="patient", k=5).save("policy.json")
-    assert main(["report", "out/patients.csv", "--policy", "policy.json", "--html", "r.html"]) == 0
+    assert main(["report", "out/patients.csv", "--policy", "policy.json", "-o", "r.html"]) == 0
     assert capsys.readouterr().out.startswith(f"pass, {caveat}\n")
     assert run("check", "release.json", key=False) == PASS
     assert capsys.readouterr().out.startswith(f"pass, {caveat} in patients: release")
@@ -157,7 +157,7 @@ def test_every_rendering_is_written(folder):
     assert publish("--new") == PASS
     write("2026-11", PATIENTS.drop(index=7), waivers=[WAIVER])
     files = {"--output": "v.json", "--junit": "v.xml", "--sarif": "v.sarif"}
-    files |= {"--markdown": "v.md", "--html": "v.html"}
+    files |= {"--markdown": "v.md", "-o": "v.html"}
     words = [word for pair in files.items() for word in pair]
     assert run("check", "release.json", "--ledger", "ledger.db", *words) == PASS
     for path in files.values():
@@ -178,7 +178,7 @@ def test_every_rendering_is_written(folder):
         (["check", "release.json", "--ledger", "ledger.db"], "no key: say --key-env"),
         (["check", "nothing.yaml"], "cannot read the release 'nothing.yaml'"),
         (["check", "release.json", "--output", "out/patients.csv"], "is part of a table"),
-        (["check", "release.json", "--html", "release.json"], "is the release"),
+        (["check", "release.json", "-o", "release.json"], "is the release"),
         (["check", "release.json", "--output", "policy.json"], "is a policy of the release"),
         (["check", "release.json", "--ledger", "l.db", "--junit", "./l.db"], "is the ledger"),
         (["check", "release.json", "--ledger", "sqlite:///l.db", "--sarif", "l.db"], "the ledger"),

@@ -37,7 +37,7 @@ def people(n=60):
 def test_a_page_about_a_table(run):
     people().to_csv("t.csv", index=False)
     asked = ("--qids", ODD, "age", "--sensitive", "illness", "--group-size", 20)
-    code, out, err = run("report", "t.csv", *asked, "--html", "r.html", "--title", "A < B")
+    code, out, err = run("report", "t.csv", *asked, "-o", "r.html", "--title", "A < B")
     assert (code, out, err) == (0, "Wrote r.html\n", "")
     text = page().text
     frame = people().astype(str)
@@ -64,7 +64,7 @@ def test_markdown_and_json_by_the_ending(run):
 @pytest.mark.slow
 def test_a_verdict_decides_the_exit_code(run):
     write("t.csv", test_cli.PEOPLE)
-    asked = ("report", "t.csv", "--html", "r.html", "--policy")
+    asked = ("report", "t.csv", "-o", "r.html", "--policy")
     assert run(*asked, test_cli.policy(sensitive=["illness"], ldiv={"l": 2}))[0] == 0
     assert "Keeps every limit" in page().text
     code, out, _ = run(*asked, test_cli.policy(k=3))
@@ -85,13 +85,13 @@ def test_a_verdict_decides_the_exit_code(run):
 
 def test_persons_are_counted(run):
     write("t.csv", "zip,who\na,1\na,1\nb,2\nc,3\nd,4\ne,5\n")
-    run("report", "t.csv", "--qids", "zip", "--unit", "who", "--html", "r.html")
+    run("report", "t.csv", "--qids", "zip", "--unit", "who", "-o", "r.html")
     assert "5 of 5 persons (100.0%) are alone" in page().text
 
 
 def test_no_older_page_is_mistaken_for_this_one(run):
     write("t.csv", test_cli.PEOPLE)
-    asked = ("--qids", "zip", "--html", "r.html")
+    asked = ("--qids", "zip", "-o", "r.html")
     assert run("report", "t.csv", *asked)[0] == 0
     assert run("report", "no.csv", *asked)[0] == 3
     assert "Could not assess" in page().text
@@ -99,7 +99,7 @@ def test_no_older_page_is_mistaken_for_this_one(run):
     assert run("report", "t.csv", *asked)[0] == 0
     assert run("report", "t.csv", "--policy", "no.json", *asked)[0] == 2
     assert "Could not assess" in page().text
-    assert run("report", "t.csv", "--html", "r.html")[0] == 2
+    assert run("report", "t.csv", "-o", "r.html")[0] == 2
     assert "Could not assess" in page().text
 
 
@@ -109,16 +109,16 @@ def test_what_nobody_foresaw_is_not_quoted(run, monkeypatch):
 
     write("t.csv", test_cli.PEOPLE)
     monkeypatch.setattr(anonrisk, "report", broken)
-    assert run("report", "t.csv", "--qids", "zip", "--html", "r.html")[0] == 3
+    assert run("report", "t.csv", "--qids", "zip", "-o", "r.html")[0] == 3
     assert "failed unexpectedly" in page().text
 
 
-@pytest.mark.parametrize("wrong", [("--html", "t.csv"), ("--html", "."), ("--group-size", -1)])
+@pytest.mark.parametrize("wrong", [("-o", "t.csv"), ("-o", "."), ("--group-size", -1)])
 def test_wrong_usage(run, wrong):
     write("t.csv", test_cli.PEOPLE)
-    assert run("report", "t.csv", "--qids", "zip", "--html", "r.html", *wrong)[0] == 2
+    assert run("report", "t.csv", "--qids", "zip", "-o", "r.html", *wrong)[0] == 2
     assert run("report", "t.csv", "--qids", "zip")[0] == 2
     assert Path("t.csv").read_text() == test_cli.PEOPLE
-    code, _, err = run("report", "t.csv", "--qids", "zip", "--html", "no/r.html")
+    code, _, err = run("report", "t.csv", "--qids", "zip", "-o", "no/r.html")
     assert code == 3
     assert "cannot write" in err

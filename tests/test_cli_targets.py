@@ -121,7 +121,7 @@ def test_half_a_character_in_a_name_is_written_as_json_writes_it(check, tmp_path
     assert main(["measure", *about]) == 0
     for written in (capsys.readouterr().out, verdict.read_text(encoding="utf-8")):
         assert json.loads(written)["sizes"]["qid"] == ["a\ud800"]
-    assert main(["report", *about, "--html", str(page)]) == 0
+    assert main(["report", *about, "-o", str(page)]) == 0
     assert r"a\ud800" in page.read_text(encoding="utf-8")
 
 

@@ -18,7 +18,7 @@ WITHOUT_QIDS = [
     ["measure", "t.csv"],
     ["plan", "t.csv", "--k", "2"],
     ["predict", "t.csv", "--group-size", "2"],
-    ["report", "t.csv", "--html", "page.html"],
+    ["report", "t.csv", "-o", "page.html"],
 ]
 
 
@@ -46,7 +46,7 @@ def test_without_qids(run, arguments):
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
     in_words_of_the_command_line(err)
-    if "--html" in arguments:
+    if "page.html" in arguments:
         assert "say --qids zip age" in Path("page.html").read_text()
     code, out, err = run(*arguments, "--json")
     assert code == 2
@@ -129,6 +129,14 @@ def test_every_option_of_every_command_is_suggested(monkeypatch, capsys):
 
 
 @pytest.mark.slow
+def test_one_letter_means_one_option(monkeypatch):
+    for prog, parser in parsers(monkeypatch).items():
+        for option in {"-o", "--output"} & set(parser._option_string_actions):
+            named = parser._option_string_actions[option].option_strings
+            assert named == ["-o", "--output"], prog
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -140,6 +148,10 @@ def test_every_option_of_every_command_is_suggested(monkeypatch, capsys):
         (["find-qids", "t.csv", "--time_budget", "3"], "did you mean --time-budget?"),
         (["--vesion"], "there is no option --vesion; did you mean --version?"),
         (["measure", "t.csv", "--zzz"], "there is no option --zzz\n"),
+        (["find-qids", "t.csv", "--columns", "zip"], "no option --columns: it is called --qids\n"),
+        (["report", "t.csv", "--html=r.html"], "no option --html: it is called --output\n"),
+        (["release", "check", "r.json", "--html", "r.html"], "--html: it is called --output\n"),
+        (["release", "publish", "r.json", "--manifest", "m"], "it is called --output\n"),
     ],
     ids=lambda given: given[-1] if isinstance(given, list) else None,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import doctest
 import importlib
 import inspect
 import os
@@ -108,23 +107,6 @@ def test_registering_again_does_not_warn_and_leaves_one_finder():
     accessor.register()
     assert sys.meta_path == finders
     assert pd.DataFrame({"x": [1]}).anon.k("x") == 1
-
-
-DOCUMENTS = [
-    path
-    for folder in (".", "docs", "docs/measures", "expectations")
-    for path in sorted((ROOT / folder).glob("*.md"))
-    if ">>> " in path.read_text()
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
-def test_documents_are_true(path):
-    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    found = doctest.testfile(str(path), module_relative=False, optionflags=flags)
-    assert found.attempted > 3
-    assert found.failed == 0
 
 
 def test_links_between_documents_lead_somewhere():

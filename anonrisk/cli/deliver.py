@@ -15,6 +15,7 @@ from anonrisk.cli import output_paths
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.output_paths import RESULTS
 from anonrisk.core.render import escaped, escaped_json, fitted, shown
+from anonrisk.engines.reading.files import without_values
 from anonrisk.errors import AnonRiskError, ArgumentError, StoppedWarning
 from anonrisk.policy.finding import COULD_NOT_ASSESS
 
@@ -155,6 +156,11 @@ def _deliver(outcome: Outcome, args: argparse.Namespace, source: Source) -> int:
     if outcome.message:
         print_error(outcome.message)
     written = _write_results(outcome, args, source)
+    for option, path in _files(args, "output"):
+        if not outcome.message or option in _replaced(args):
+            print_error(f"Wrote {without_values(path)}")
+        elif Path(path).exists():
+            print_error(f"{without_values(path)} stays as it was")
     if sys.stdout is None:
         raise BrokenPipeError
     if args.json:
@@ -177,8 +183,13 @@ def _not_finished(args: argparse.Namespace, source: Source) -> None:
 
     What goes to a stream would be read as a result.
     """
-    for option, _ in _files(args, *RESULTS):
+    for option, _ in _files(args, *_replaced(args)):
         _write_not_finished(args, source, option)
+
+
+def _replaced(args: argparse.Namespace) -> tuple[str, ...]:
+    """List the results that a failure replaces: a stored plan stays until there is another one."""
+    return tuple(option for option in RESULTS if option != getattr(args, "kept", None))
 
 
 def _write_not_finished(args: argparse.Namespace, source: Source, option: str) -> None:
@@ -188,13 +199,13 @@ def _write_not_finished(args: argparse.Namespace, source: Source, option: str) -
 
 def _clear_results(args: argparse.Namespace, source: Source) -> None:
     """Leave no result of a run that could not deliver all of it, nor of an earlier one."""
-    for option, path in _files(args, *RESULTS):
+    for option, path in _files(args, *_replaced(args)):
         try:
             _write_not_finished(args, source, option)
         except (Exception, KeyboardInterrupt):  # noqa: BLE001
             # What cannot be replaced goes: one file must not keep another from being cleared.
             _remove(path)
-    for _, path in _files(args, "html"):
+    for _, path in _files(args, "page"):
         _remove(path)
 
 
@@ -212,7 +223,7 @@ def _remove(path: str) -> None:
 def _write_results(outcome: Outcome, args: argparse.Namespace, source: Source, *only: str) -> str:
     """Write the files that a command's options name, or one of them; give the JSON."""
     written = _json(outcome, ascii_alone=False)
-    for option in only or RESULTS:
+    for option in only or (_replaced(args) if outcome.message else RESULTS):
         path = getattr(args, option, None)
         if path is None:
             continue

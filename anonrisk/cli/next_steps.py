@@ -136,7 +136,7 @@ def _page(args: argparse.Namespace, source: Source) -> Iterator[str]:
     columns = [*_option("--qids", args.qids or ()), *_option("--sensitive", args.sensitive or ())]
     columns += [f"--{name}={value}" for name in ("unit", "missing")
                 if (value := getattr(args, name)) is not None]  # fmt: skip
-    words = [*_table(args), "--policy", args.policy, *columns, "--html", _PAGE]
+    words = [*_table(args), "--policy", args.policy, *columns, "-o", _PAGE]
     yield shlex.join([*start, *words])
 
 

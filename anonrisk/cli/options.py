@@ -118,15 +118,14 @@ def of_bins(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def of_output(
-    parser: argparse.ArgumentParser, *, to_file: bool = True, short: bool = False
-) -> None:
-    """Add the options for where the result goes; `short` adds -o where nothing else is written."""
+def of_output(parser: argparse.ArgumentParser, *, to_file: bool = True) -> None:
+    """Add the options for where the result goes; -o is the command's own without `to_file`."""
     group = parser.add_argument_group("result")
     group.add_argument("--json", action="store_true", help="print JSON instead of text")
     if to_file:
-        names = ("-o", "--output") if short else ("--output",)
-        group.add_argument(*names, metavar="PATH", help="write the JSON to a file as well")
+        group.add_argument(
+            *("-o", "--output"), metavar="PATH", help="write the JSON to a file as well"
+        )
     group.add_argument(
         "--traceback",
         action="store_true",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Options that name a file for a result.
 RESULTS = ("junit", "sarif", "markdown", "output")
 # How options are called whose values have another name, because another command has that one.
-_OPTIONS = {"draft": "output", "changed": "output", "sealed": "manifest"}
+_OPTIONS = dict.fromkeys(("changed", "draft", "page", "sealed"), "output")
 _TABLES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
@@ -29,16 +29,16 @@ def refuse_overwriting(args: argparse.Namespace) -> None:
     tables = _tables(args)
     taken = [*_single(args)]
     taken += [(name, f"part of {what} that is read") for what, names in tables for name in names]
-    for option in ("apply", "changed", "html", *RESULTS, "draft", "sealed"):
+    for option in ("apply", "changed", "page", *RESULTS, "draft", "sealed"):
         path = getattr(args, option, None)
         if path is None:
             continue
+        name = _OPTIONS.get(option, option)
         for other, what in taken:
             if _same_file(Path(path), Path(other)):
-                name = _OPTIONS.get(option, option)
                 shown = without_values(path)
                 raise ArgumentError(f"--{name} {shown!r} is {what}: write it somewhere else")
-        taken.append((path, f"what --{option} writes"))
+        taken.append((path, f"what --{name} writes"))
         if option in RESULTS and "://" not in path:
             # An empty path is refused where it is read: no earlier result is left standing then.
             for what, names in tables:

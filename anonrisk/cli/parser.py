@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from difflib import get_close_matches
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from anonrisk.core import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+
+# What options were called before version 0.9, and are called now.
+RENAMED = {
+    "--columns": "--qids",
+    "--html": "--output",
+    "--manifest": "--output",
+    "--max-suppression": "--max-suppressed",
+    "--weights": "--column-weights",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -28,8 +40,9 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Reject unknown options first: what argparse finds missing is mostly what was misspelt."""
+        args = self._with_first(sys.argv[1:] if args is None else args)
         known = self._option_string_actions
-        for option in self._own_options(args or ()):
+        for option in self._own_options(args):
             # A value may follow one letter at once, as in -oFILE.
             if option not in known and (option[:2] == "--" or option[:2] not in known):
                 self.error(f"there is no option {option}{_meant(option, self)}")
@@ -38,6 +51,14 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Return what is wrong with the arguments, in one line whatever is in them, and end."""
         super().error(render.shown(message))
+
+    def _with_first(self, args: Sequence[str]) -> Sequence[str]:
+        """Repeat at the front what an option says that stands for the first argument."""
+        for arg, following in zip_longest(args, args[1:]):
+            name, tied, value = arg.partition("=")
+            if name == self.get_default("first_option") and (tied or following is not None):
+                return [value if tied else following, *args]
+        return args
 
     def _own_options(self, args: Iterable[str]) -> Iterator[str]:
         """Yield what stands where an option of this parser would, as argparse sees it."""
@@ -61,6 +82,8 @@ def _is_number(text: str) -> bool:
 
 def _meant(option: str, parser: Parser) -> str:
     """Name the option that comes closest, as the end of a sentence; nothing if none is close."""
+    if RENAMED.get(option) in parser._option_string_actions:  # noqa: SLF001
+        return f": it is called {RENAMED[option]}"
     known = {name.lstrip("-"): name for name in parser._option_string_actions}  # noqa: SLF001
     word = option.lstrip("-").replace("_", "-").casefold()
     begun = [name for name in known if name.startswith(word)]

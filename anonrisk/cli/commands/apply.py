@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     """Add the options."""
     parser.add_argument("plan", help="JSON, or YAML (.yaml), of anonrisk plan or of the explorer")
+    parser.add_argument("--plan", help="the same, in place of the first argument")
+    parser.set_defaults(first_option="--plan")
     source.arguments(parser)
     group = parser.add_argument_group("changed table")
     group.add_argument(

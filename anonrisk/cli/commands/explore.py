@@ -34,7 +34,8 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     )
     group = parser.add_argument_group("explorer")
     group.add_argument(
-        *("-o", "--html"),
+        *("-o", "--output"),
+        dest="page",
         required=True,
         metavar="PATH",
         help="where it goes: a page of HTML, or JSON (.json) by its ending",
@@ -63,15 +64,15 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         default="entropy",
         help="by what the detail of a level is told: bits, or range (default: entropy)",
     )
-    options.of_output(parser)
+    options.of_output(parser, to_file=False)
 
 
 def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Count once and write the page; where that fails, one that says so."""
-    path = str(output_paths.outside_table("--html", args.html, args.table))
+    path = str(output_paths.outside_table("--output", args.page, args.table))
     made = write_page(path, args.title, lambda: _explorer(args, source))
-    document = Outcome.of(html=args.html, **made.to_dict()).document
-    return Outcome(f"{made!r}\n{_hint(made)}Wrote {shown(args.html)}", document)
+    document = Outcome.of(written=args.page, **made.to_dict()).document
+    return Outcome(f"{made!r}\n{_hint(made)}Wrote {shown(args.page)}", document)
 
 
 def _hint(made: Explorer) -> str:

@@ -81,7 +81,9 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         "--apply", metavar="PATH", help="write the changed table: .csv, .tsv or .parquet"
     )
     group.add_argument("--force", action="store_true", help="replace what is there")
-    options.of_output(parser, short=True)
+    options.of_output(parser)
+    # A plan is kept for the next release: a failure is told, and takes no earlier one away.
+    parser.set_defaults(kept="output")
     parser.add_argument("--yaml", action="store_true", help="print the plan as YAML")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, ReleaseBlocked, UnwritableTableError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable
 
     from anonrisk.cli.source import Source
@@ -24,6 +24,15 @@ if TYPE_CHECKING:
 
 _RELEASE = "release.yaml, or JSON (.json): docs/releases.md shows every key"
 _APPROVALS = "where approvals are kept (default: beside the release, as release.approvals.json)"
+
+
+class _PageOrJson(argparse.Action):
+    """Take a path for a page or for JSON, by its ending; said twice, both are written."""
+
+    def __call__(self, _parser: Any, namespace: Any, values: Any, _option: Any = None) -> None:
+        """Store the path."""
+        is_page = Path(values).suffix.casefold() in (".html", ".htm")
+        setattr(namespace, "page" if is_page else "output", values)
 
 
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa: ARG001
@@ -37,7 +46,13 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     group.add_argument("--junit", metavar="PATH", help="write the findings as JUnit XML")
     group.add_argument("--sarif", metavar="PATH", help="write them as SARIF, for code scanning")
     group.add_argument("--markdown", metavar="PATH", help="write them for a pull request")
-    group.add_argument("--html", metavar="PATH", help="write a page for people who decide")
+    group.add_argument(
+        *("-o", "--output"),
+        action=_PageOrJson,
+        metavar="PATH",
+        help="write a page for people who decide (.html), or JSON",
+    )
+    check.set_defaults(page=None)
     approve = todo.add_parser("approve", help="agree to exactly what is there now")
     approve.add_argument("release", metavar="RELEASE", help=_RELEASE)
     approve.add_argument("--by", required=True, help="who approves; not the one who publishes")
@@ -48,7 +63,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     publish.add_argument("--by", required=True, help="who publishes")
     publish.add_argument("--approvals", metavar="PATH", help=_APPROVALS)
     publish.add_argument(
-        *("-o", "--manifest"),
+        *("-o", "--output"),
         dest="sealed",
         required=True,
         metavar="PATH",
@@ -81,7 +96,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
         (diff, _diff),
     )
     for parts, run in actions:
-        options.of_output(parts)
+        options.of_output(parts, to_file=parts not in (check, publish))
         parts.set_defaults(run=run)
 
 
@@ -110,11 +125,11 @@ def _check(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
         results.append(release.check(_ledger(args), approvals=_approvals(args)))
         return results[0].report()
 
-    if args.html is None:
+    if args.page is None:
         page()
     else:
-        output_paths.outside_table("--html", args.html, output_paths.of_release(args))
-        write_page(args.html, release.name, page)
+        output_paths.outside_table("--output", args.page, output_paths.of_release(args))
+        write_page(args.page, release.name, page)
     return Outcome.of_release(results[0])
 
 

@@ -26,7 +26,8 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     source.arguments(parser)
     group = parser.add_argument_group("report")
     group.add_argument(
-        *("-o", "--html"),
+        *("-o", "--output"),
+        dest="page",
         required=True,
         metavar="PATH",
         help="where it goes: a page of HTML, or Markdown (.md) or JSON (.json) by its ending",
@@ -44,21 +45,21 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         "--population-size", type=int, metavar="N", help="people that the table is a sample of"
     )
     options.of_columns(parser, missing=None, wildcard=True)
-    options.of_output(parser)
+    options.of_output(parser, to_file=False)
 
 
 def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Measure once and write the report; where that fails, one that says so."""
-    path = str(output_paths.outside_table("--html", args.html, args.table))
+    path = str(output_paths.outside_table("--output", args.page, args.table))
     made = write_page(path, args.title, lambda: _report(args, source))
     # A policy that only advises is no gate: that its page was written is all that is asked for.
     advised = args.policy is not None and check.policy_of(args).advisory
     code = 0 if made.verdict is None or advised else CODES[made.verdict.status]
     verdict = made.verdict
     words = () if verdict is None else (verdict.status.replace("_", " "), *verdict.caveats)
-    document = Outcome.of(code=code, html=args.html, **made.to_dict()).document
+    document = Outcome.of(code=code, written=args.page, **made.to_dict()).document
     return Outcome(
-        "\n".join((*([shown(", ".join(words))] if words else ()), f"Wrote {shown(args.html)}")),
+        "\n".join((*([shown(", ".join(words))] if words else ()), f"Wrote {shown(args.page)}")),
         document,
         code,
     )
