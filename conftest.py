@@ -73,6 +73,10 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    if unknown := {*engines(config)} - {*KINDS}:
+        raise pytest.UsageError(f"--engines: {', '.join(unknown)}; there are {', '.join(KINDS)}")
+    if not 0 <= config.getoption("--share") <= 1:
+        raise pytest.UsageError("--share is a share from 0 to 1")
     named = config.getoption("--hypothesis-profile")
     settings.load_profile(named or ("quick" if engines(config) == ["plain"] else "day"))
 
@@ -88,6 +92,9 @@ def pytest_generate_tests(metafunc):
             named = ["plain", "arrow"]
         mark = metafunc.definition.get_closest_marker("kinds")
         about = {kind for name in mark.args for kind in KINDS.get(name, [name])} if mark else None
+        unknown = (about or set()) - {kind for kinds in KINDS.values() for kind in kinds}
+        if unknown:
+            raise pytest.UsageError(f"{metafunc.definition.nodeid}: no kind of table {unknown}")
         kinds = [
             kind for engine in named for kind in KINDS[engine] if about is None or kind in about
         ]
@@ -118,16 +125,16 @@ def pytest_report_header(config):
 
 def refuse_late_contract(items):
     """What the library promises runs by day: a contract test may not be put off."""
+    put_off = ("slow", "nightly", "skip", "xfail")
     late = [
         item.nodeid
         for item in items
-        if item.get_closest_marker("contract")
-        and any(map(item.get_closest_marker, ("slow", "nightly")))
+        if item.get_closest_marker("contract") and any(map(item.get_closest_marker, put_off))
     ]
     if late:
         raise pytest.UsageError(
-            "tests of the contract run by day, on every kind of table, and cannot be marked slow "
-            f"or nightly: {', '.join(late)}"
+            "tests of the contract run by day, on every kind of table, and cannot be marked "
+            f"{', '.join(put_off)}: {', '.join(late)}"
         )
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import re
 from functools import cache
 from pathlib import Path
+from traceback import walk_tb
 
 import pandas as pd
 from keys import KEY
@@ -161,8 +163,30 @@ def is_refused(kind: str, asked: str) -> bool:
 
 
 def is_listed(kind: str, error: Exception) -> bool:
-    """Whether an error is a refusal that is listed for a kind of table."""
-    return any(refusal.sentence in str(error) for refusal in refusals_of(kind))
+    """Whether an error is a refusal that is listed for a kind of table and for what was asked."""
+    asked = [*words_on(error.__traceback__)]
+    return any(
+        refusal.sentence in str(error) and any(is_about(refusal.asked, *call) for call in asked)
+        for refusal in refusals_of(kind)
+    )
+
+
+def words_on(traceback):
+    """List the words, with their keywords, through which an error has come."""
+    for frame, _ in walk_tb(traceback):
+        if frame.f_code.co_name == "asking":
+            yield frame.f_locals["word"].__name__, frame.f_locals["kwargs"]
+
+
+def is_about(listed: str, word: str, keywords) -> bool:
+    """Whether a call is one that the list means: a word, a use of one, or keywords of any word."""
+    uses = re.findall(r"(\w+)\((\w+)=", listed)
+    if uses:
+        return any(word == used and name in keywords for used, name in uses)
+    named = re.match(r"(\w+)=", listed)
+    if named:
+        return named[1] in keywords
+    return listed in (word, "a categorical column", "a stream")
 
 
 def asking(refusal):

@@ -427,7 +427,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=math.inf, help="start none after that")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at a time")
     given = parser.parse_args(arguments)
+    if given.number < 1 or not given.minutes > 0:
+        parser.error("--number is at least 1, and --minutes above 0")
     every = all_mutants(given.module)
+    if not every:
+        parser.error(f"{given.module}: nothing there is broken; a module is policy or measures/k")
     drawn = random.Random(given.date).sample(every, min(given.number, len(every)))
     print(f"mutants: {len(drawn)} of {len(every)}, drawn by {given.date}", flush=True)
     equivalent = json.loads(EQUIVALENT.read_text(encoding="utf-8"))

@@ -12,6 +12,7 @@ from every_call import is_refused
 from people import PEOPLE, size_column
 from tables import columns_of, rows_of, to_rows, without_rows
 
+import anonrisk
 from anonrisk import errors
 from anonrisk.engines import engine_for
 from anonrisk.measures.counts.question import ByGroup, Question
@@ -94,6 +95,26 @@ def test_minus_zero_and_nan_in_a_second_column(frame):
     cells = {"q": ["a", "a", "a", "a"], "x": [0.0, -0.0, NAN, None]}
     assert frame(cells).anon.k(["q", "x"]) == 2
     assert sorted(size_column(frame(cells), ["q", "x"])) == [2, 2, 2, 2]
+
+
+COUNTING = {
+    "find_qids": lambda t: anonrisk.find_qids(t, ["x", "y"], alpha=0.1, progress=False).to_dict(),
+    "explain_risk": lambda t: anonrisk.explain_risk(t, ["x", "y"]).to_dict(),
+    "suda": lambda t: anonrisk.suda(t, ["x", "y"], progress=False).n_unique,
+    "kmap": lambda t: anonrisk.kmap(t, "x", population=t),
+    "ldiv": lambda t: anonrisk.ldiv(t, "y", "x"),
+    "tcloseness": lambda t: float(anonrisk.tcloseness(t, "y", "x")),
+    "profiles": lambda t: anonrisk.profiles(t, "y", "x").ldiv(),
+}
+
+
+def test_minus_zero_is_zero_wherever_cells_are_counted(frame):
+    rest = {"y": ["a", "a", "b", "b"]}
+    written, alike = {"x": [0.0, -0.0, 1.5, 1.5], **rest}, {"x": [0.0, 0.0, 1.5, 1.5], **rest}
+    table, plain = frame(written), pd.DataFrame(alike)
+    for word, ask in COUNTING.items():
+        if not is_refused(frame.kind, word):
+            assert ask(table) == ask(plain), word
 
 
 # pandas 2 warns of infinities when it looks for a nullable type.

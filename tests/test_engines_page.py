@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import every_call
+import pandas as pd
 import pytest
 
-from anonrisk.engines.refused import REFUSED, TABLES
+from anonrisk.engines.pandas import PandasEngine
+from anonrisk.engines.refused import LIMITS, REFUSED, TABLES, refused
 from anonrisk.errors import UnsupportedColumnError, UnsupportedFrameError
 
 # Forty calls take a minute there; by day Connect is asked, which has the fewest functions.
@@ -21,8 +23,7 @@ def compare(frame):
     assert answers == every_call.columns()[title]
 
 
-@pytest.mark.engine
-@pytest.mark.slow
+@pytest.mark.contract
 def test_every_call_is_answered_or_refused_as_the_page_says(frame):
     if frame.kind in BY_NIGHT:
         pytest.skip("asked by night")
@@ -44,6 +45,35 @@ def test_what_is_listed_is_refused_in_these_words(frame):
             with pytest.raises((UnsupportedFrameError, UnsupportedColumnError)) as raised:
                 ask(frame)
             assert refusal.sentence in str(raised.value), refusal.asked
+
+
+def test_a_listed_sentence_excuses_only_what_it_is_about(monkeypatch):
+    def refuse(*_, **__):
+        raise refused(LIMITS)
+
+    monkeypatch.setattr(PandasEngine, "score", refuse)
+    with pytest.raises(UnsupportedFrameError) as raised:
+        pd.DataFrame(every_call.CELLS).anon.ldiv(every_call.QID, sensitive="value")
+    assert [*every_call.words_on(raised.value.__traceback__)] == [("ldiv", {"sensitive": "value"})]
+    assert not every_call.is_listed("sqlite", raised.value)
+
+
+@pytest.mark.parametrize(
+    ("listed", "word", "keywords", "is_about"),
+    [
+        ("kl_after", "kl_after", {}, True),
+        ("kl_after", "k", {}, False),
+        ("suppress(cells=True)", "suppress", {"cells": True}, True),
+        ("suppress(cells=True)", "suppress", {}, False),
+        ("missing='wildcard'", "k", {"missing": "wildcard"}, True),
+        ("missing='wildcard'", "k", {}, False),
+        ("at_risk(l=), at_risk(t=)", "at_risk", {"t": 0.1}, True),
+        ("at_risk(l=), at_risk(t=)", "ldiv", {"t": 0.1}, False),
+        ("a stream", "k", {}, True),
+    ],
+)
+def test_what_a_refusal_is_about(listed, word, keywords, is_about):
+    assert every_call.is_about(listed, word, keywords) == is_about
 
 
 def test_the_page_is_written_from_the_list():

@@ -11,6 +11,7 @@ import sys
 import unicodedata
 from collections import Counter
 
+import numpy as np
 import oracle
 import pytest
 import validation
@@ -356,6 +357,41 @@ def test_what_a_tool_does_not_have_is_no_difference_and_no_answer():
     assert [(a.outcome, a.expected, a.has) for a in report.answers] == [
         ("refuses", True, False)
     ] * 2
+    # Whoever answers nothing has not passed, and anonrisk has everything.
+    assert not report.passed
+    assert "no answer by nothing" in str(report)
+
+
+def test_anonrisk_has_every_measure_and_refuses_in_its_own_words(monkeypatch):
+    listed = dataclasses.replace(PLAIN, refusals={"k": "a reason"})
+    for kind in (NotImplementedError, ZeroDivisionError):
+
+        def broken(*_, kind=kind, **__):
+            raise kind
+
+        monkeypatch.setattr("anonrisk.k", broken)
+        assert not testing.run(PLAIN, cases=[BY_ID["k"]]).passed
+        assert not testing.run(listed, cases=[BY_ID["k"]]).passed
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [math.nan, None, "x", np.zeros((0, 2)), np.arange(3), 10**400, 10**5000, {}, object()],
+    ids=range(9),
+)
+def test_no_answer_that_is_none_is_right(answer):
+    report = testing.run(lambda case: answer)
+    # A number that no float holds is still above a limit.
+    assert isinstance(answer, int) or {a.outcome for a in report.answers} == {"differs"}
+    assert not report.passed
+    assert str(report)
+
+
+def test_a_tool_that_ends_the_process_refuses():
+    def leaving(case):
+        raise SystemExit(0)
+
+    assert not testing.run(leaving, cases=[BY_ID["k"]]).passed
 
 
 def test_an_error_of_ours_must_be_the_right_one():

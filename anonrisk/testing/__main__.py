@@ -41,16 +41,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tools = _tools(asked.engine, asked.adapter)
     except (AnonRiskError, ImportError, AttributeError, ValueError) as error:
         parser.error(str(error))
+    if asked.json and not asked.json.parent.is_dir():
+        parser.error(f"--json: there is no folder {asked.json.parent}")
     some = [case for case in cases() if (asked.case or "") in case.id]
     report = run(*tools, cases=some)
     if asked.json:
         asked.json.write_text(json.dumps(report.to_dict(), indent=1), encoding="utf-8")
     sys.stdout.write(f"{report.to_markdown() if asked.markdown else report}\n")
-    return 0 if report.passed and some else 1
+    return 0 if report.passed else 1
 
 
 def _tools(engines: str | None, adapters: Sequence[str]) -> list[Any]:
-    names = engines.split(",") if engines else [] if adapters else installed()
+    names = [] if adapters else installed()
+    if engines is not None:
+        names = engines.split(",")
     others = [resolve_name(each) for each in adapters]
     wrong = [name for name, each in zip(adapters, others, strict=True) if not callable(each)]
     if wrong:

@@ -107,13 +107,16 @@ class Case:
             return _equal(answer, self.answer, self.tolerance)
         limits = self.limit if self.attributes else {self.measure: self.limit}
         values = answer if self.attributes else {self.measure: answer}
+        # A number that is none fails every comparison, and would be right wherever a limit fails.
+        if any(values[name] != values[name] for name in limits):
+            return False
         holds = (
             values[name] >= limit if name in AT_LEAST else values[name] <= limit
             for name, limit in limits.items()
         )
         return all(holds) is self.answer
 
-    def is_right_error(self, error: Exception) -> bool:
+    def is_right_error(self, error: BaseException) -> bool:
         """Check an error: ours by its class, another tool's by being one at all."""
         if self.error is None or isinstance(error, NotImplementedError):
             return False

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import PrintedTable, count_of, shown
 from anonrisk.core.results import Document
+from anonrisk.errors import AnonRiskError
 from anonrisk.testing.case import cases
+from anonrisk.testing.tools import OwnTool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -78,7 +80,7 @@ class ConformanceReport(Document, PrintedTable):
     @property
     def passed(self) -> bool:
         """Whether every tool agrees with every case, or refuses what it is listed to refuse."""
-        return all(answer.expected for answer in self.answers)
+        return bool(self.answers) and not self.differences and not self._silent
 
     @property
     def differences(self) -> tuple[Answered, ...]:
@@ -89,6 +91,12 @@ class ConformanceReport(Document, PrintedTable):
     def tools(self) -> tuple[str, ...]:
         """Who was asked."""
         return tuple(dict.fromkeys(answer.tool for answer in self.answers))
+
+    @property
+    def _silent(self) -> tuple[str, ...]:
+        """Who has none of the measures, by their own word."""
+        heard = {answer.tool for answer in self.answers if answer.has}
+        return tuple(tool for tool in self.tools if tool not in heard)
 
     def counts(self, tool: str) -> dict[str, dict[str, int]]:
         """Count the outcomes of a tool, by measure."""
@@ -110,11 +118,11 @@ class ConformanceReport(Document, PrintedTable):
 
     def _lines(self) -> list[str]:
         wrong = self.differences
-        verdict = (
-            "every answer is right, or refused as listed"
-            if not wrong
-            else f"{count_of(len(wrong), 'difference')}"
-        )
+        verdict = "every answer is right, or refused as listed"
+        if wrong:
+            verdict = count_of(len(wrong), "difference")
+        elif not self.passed:
+            verdict = f"no answer by {', '.join(map(shown, self._silent)) or 'anybody'}"
         n_cases = len({answer.case for answer in self.answers})
         return [f"{count_of(n_cases, 'case')}, {count_of(len(self.tools), 'tool')}: {verdict}"]
 
@@ -214,8 +222,13 @@ def _asked(adapter: Adapter, asked: list[Case]) -> Iterable[Answered]:
         listed = any(fnmatchcase(case.id, pattern) for pattern in refusals)
         if case.question not in known:
             known[case.question] = _answer(adapter, case)
-        outcome, said, own = _judged(case, known[case.question])
-        expected = outcome == REFUSES if listed else outcome == AGREES or own
+        answer = known[case.question]
+        outcome, said, own = _judged(case, answer)
+        # anonrisk has every measure, and refuses by an error of its own.
+        ours = isinstance(adapter, OwnTool)
+        own = own and not ours
+        in_words = outcome == REFUSES and (isinstance(answer, AnonRiskError) or not ours)
+        expected = in_words if listed else outcome == AGREES or own
         said = "is listed as refused, and answers" if listed and outcome == AGREES else said
         about = (_name(adapter), case.id, case.label, case.source)
         yield Answered(*about, outcome, expected, not own, said)
@@ -227,21 +240,22 @@ def _answer(adapter: Adapter, case: Case) -> Any:
         warnings.simplefilter("ignore")
         try:
             return adapter(case)
-        except Exception as error:  # noqa: BLE001 - whatever a tool raises, it refuses
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it raises, it refuses
             return error
 
 
 def _judged(case: Case, answer: Any) -> tuple[str, str, bool]:
     """Return the outcome, what is said of it, and whether the tool says that it has no answer."""
-    if isinstance(answer, Exception):
+    if isinstance(answer, BaseException):
         if case.is_right_error(answer):
             return AGREES, "", False
         # An error's text may quote a cell.
         own = isinstance(answer, NotImplementedError)
         return REFUSES, f"refuses with {type(answer).__name__}", own
     right = False
-    with contextlib.suppress(TypeError, ValueError, KeyError, AttributeError):
-        right = case.is_right(answer)
+    # Another tool may return anything at all, such as arrays and numbers that no float holds.
+    with contextlib.suppress(Exception):
+        right = bool(case.is_right(answer))
     if right:
         return AGREES, "", False
     wanted = case.error or (case.answer if case.limit is None else f"{case.answer} at {case.limit}")
@@ -251,4 +265,9 @@ def _judged(case: Case, answer: Any) -> tuple[str, str, bool]:
 def _written(answer: Any) -> str:
     if isinstance(answer, dict):
         return ", ".join(f"{name} {_written(value)}" for name, value in answer.items())
-    return f"{answer:.6g}" if isinstance(answer, float) else str(answer)
+    if isinstance(answer, (bool, str, list, tuple, type(None))):
+        return str(answer)
+    try:
+        return f"{answer:.6g}" if isinstance(answer, float) else f"{answer}"
+    except (TypeError, ValueError):
+        return f"a {type(answer).__name__}"

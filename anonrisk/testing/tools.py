@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anonrisk
 from anonrisk._version import __version__
 from anonrisk.accessor import ON_CLASSES
+from anonrisk.engines.refused import REFUSED
 from anonrisk.errors import ArgumentError, EmptyTableError
 from anonrisk.testing.tables import KINDS, lacking
 
@@ -21,24 +22,31 @@ if TYPE_CHECKING:
     from anonrisk.testing.cells import SmallTable
 
 _STEP = re.compile(r"(\w+)(\([^)]*\))?")
-# What each kind of table refuses, by cases (`*` for any text), and why. A refusal that is not here
-# fails the suite, and so does one of these that does not happen.
-_OF_DATABASES = {
-    "missing-wildcard*": "everybody's record would be compared with everybody else's",
-    "at-risk-[lt]": "tables in a database are counted and scored, not divided by scores",
-    "linkability": "persons are not followed in a database",
-    "trajectory": "persons are not followed in a database",
-    "kl-after": "nothing is recoded in a database",
+# Cases that a kind of table refuses, by what it is not asked for (`engines.refused`). A refusal
+# that is not listed fails the suite, and so does one that does not happen.
+_ASKED = {
+    "missing-wildcard*": "missing='wildcard'",
+    "at-risk-[lt]": "at_risk(l=), at_risk(t=)",
+    "kl-after": "kl_after",
+    **{word: word for word in ("compare", "linkability", "suda", "trajectory")},
 }
-_WITHOUT_ORDER = {"suda": "scores belong to rows, which may come in another order the next time"}
-REFUSALS: dict[str, dict[str, str]] = {
-    "duckdb": _WITHOUT_ORDER,
-    "polars-lazy": _WITHOUT_ORDER,
-    "datafusion": {**_OF_DATABASES, **_WITHOUT_ORDER},
-    "duckdb-sql": _OF_DATABASES,
-    "postgresql": _OF_DATABASES,
-    "scan": _OF_DATABASES,
-    "sqlite": {**_OF_DATABASES, "compare": "SQLite has no types of dates, instants and booleans"},
+_TITLES = {
+    "duckdb": "DuckDB relation",
+    "polars-lazy": "Polars, lazy",
+    "datafusion": "DataFusion",
+    "duckdb-sql": "DuckDB, PostgreSQL",
+    "postgresql": "DuckDB, PostgreSQL",
+    "scan": "scan",
+    "sqlite": "SQLite",
+}
+REFUSALS = {
+    name: {
+        pattern: refusal.sentence
+        for pattern, asked in _ASKED.items()
+        for refusal in REFUSED
+        if refusal.asked == asked and title in refusal.tables
+    }
+    for name, title in _TITLES.items()
 }
 
 
