@@ -251,8 +251,8 @@ class Collected(SimpleNamespace):
     def __hash__(self):
         return id(self)
 
-    def iter_markers(self, name):
-        return [one.mark for one in self.marks if one.mark.name == name]
+    def iter_markers(self, name=None):
+        return [one.mark for one in self.marks if name in (None, one.mark.name)]
 
     def get_closest_marker(self, name):
         return next(iter(self.iter_markers(name)), None)
@@ -332,11 +332,28 @@ def test_the_contract_and_plain_pandas_are_never_left_out():
     assert left == [item.name for item in items]
 
 
-@pytest.mark.parametrize("late", ["slow", "nightly"])
+@pytest.mark.parametrize("late", ["slow", "nightly", "skip", "xfail"])
 def test_the_contract_cannot_be_put_off(late):
     marks = (pytest.mark.contract, getattr(pytest.mark, late))
     with pytest.raises(pytest.UsageError, match=r"run by day.*test_late"):
         collected([Collected("test_in_time", "spark"), Collected("test_late", "spark", *marks)])
+    of_no_kind = pytest.mark.skip(reason="got empty parameter set for (frame)")
+    assert collected([Collected("test_of_spark", None, pytest.mark.contract, of_no_kind)])
+
+
+def test_a_kind_of_table_that_is_none_is_an_error():
+    import conftest
+
+    metafunc = SimpleNamespace(
+        fixturenames=["frame"],
+        module=SimpleNamespace(__name__="test_k"),
+        config=SimpleNamespace(getoption={"--engines": "plain"}.get),
+        definition=SimpleNamespace(
+            nodeid="test_k", get_closest_marker=lambda _: pytest.mark.kinds("pandsa").mark
+        ),
+    )
+    with pytest.raises(pytest.UsageError, match="test_k: no kind of table {'pandsa'}"):
+        conftest.pytest_generate_tests(metafunc)
 
 
 def test_what_asks_for_connect_is_in_the_lanes_that_have_it(dev):

@@ -162,7 +162,7 @@ def typed(frame, kind, cells, request):
     """Make a table of a column of a database's own type, by texts."""
     values = [f"CAST('{cell}' AS {kind})" for cell in cells] + [f"CAST(NULL AS {kind})"]
     query = " UNION ALL ".join(f"SELECT {value} AS x" for value in values)
-    if frame.kind == "spark":
+    if frame.kind in ("spark", "connect"):
         return request.getfixturevalue("spark").sql(query)
     name = f"t{next(SQL_NUMBERS)}"
     run = frame.connection.sql if frame.kind == "datafusion" else frame.connection.execute
@@ -171,18 +171,19 @@ def typed(frame, kind, cells, request):
 
 
 @pytest.mark.contract
-@pytest.mark.kinds("spark", "sql")
+@pytest.mark.kinds("spark", "connect", "sql")
 def test_every_type_of_a_database(frame, request):
     answered = []
-    for kind, cells in hostile.SQL_COLUMNS[frame.kind].items():
+    types = hostile.SQL_COLUMNS["spark" if frame.kind == "connect" else frame.kind]
+    for kind, cells in types.items():
         found = sizes_or_refusal(typed(frame, kind, cells, request))
         assert isinstance(found, anonrisk.AnonRiskError) or found == PAIR, kind
         answered += [kind] * (found == PAIR)
-    assert len(answered) > len(hostile.SQL_COLUMNS[frame.kind]) / 3
+    assert len(answered) > len(types) / 3
 
 
 @pytest.mark.contract
-@pytest.mark.kinds("spark", "duckdb_sql", "datafusion", "postgresql")
+@pytest.mark.kinds("spark", "connect", "duckdb_sql", "datafusion", "postgresql")
 def test_what_is_no_number_is_missing_in_every_type(frame, request):
     for kind in ("real", "double", "float8", "numeric", "FLOAT"):
         try:
