@@ -32,8 +32,8 @@ SAFE, ALONE = [("a", 1), ("a", 2), ("b", 3), ("b", 4)], [("a", 5), ("a", 6), (SE
         ((POLICY, "r", ""), "quarantine is"),
         ((POLICY, None, "q"), "release is"),
         ((POLICY, " ", "q"), "release is"),
-        ((POLICY, "lake", "lake/"), "in one another"),
-        ((POLICY, "lake", "lake/kept"), "in one another"),
+        ((POLICY, "lake", "lake/"), "inside one another"),
+        ((POLICY, "lake", "lake/kept"), "inside one another"),
     ],
 )
 def test_wrong_uses_are_refused_before_the_stream_starts(given, told):

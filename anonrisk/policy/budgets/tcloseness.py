@@ -142,7 +142,7 @@ class TCloseness(base.SensitiveBudget):
             )
         made = super().read_one(value, where)
         if made.order is not None and made.distance != "ordered":
-            raise PolicyError(f"{where}.order has no use with distance {made.distance!r}")
+            raise PolicyError(f"{where}.order has no effect with distance {made.distance!r}")
         if (made.hierarchy is not None) != (made.distance == "hierarchical"):
             raise PolicyError(f"{where}: distance 'hierarchical' and hierarchy belong together")
         return made

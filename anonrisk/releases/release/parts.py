@@ -52,7 +52,7 @@ def from_plain(value: Any, folder: Path) -> dict[str, Any]:
     if stated.get("version") is None:
         raise PolicyError(f"the release needs version: {VERSION}")
     if isinstance(stated["version"], bool) or stated["version"] != VERSION:
-        raise PolicyError(f"version is {VERSION}, the only one that this library reads")
+        raise PolicyError(f"version must be {VERSION}, the only version that this library reads")
     for key in ("tables", "policy"):
         if stated.get(key) is None:
             raise PolicyError(f"the release has no {key}")
