@@ -271,7 +271,7 @@ def test_other_adapters_are_refused_in_the_macro():
     files = sql_tests(Policy(**PLAIN), "t", "p")
     project = dbt_jinja.Project(files, "snowflake", [SimpleNamespace(name="q", dtype="TEXT")])
     for test in project.tests:
-        with pytest.raises(dbt_jinja.CompilerError, match="what snowflake holds for equal"):
+        with pytest.raises(dbt_jinja.CompilerError, match="what snowflake considers equal"):
             project.sql(test, Relation())
     project = dbt_jinja.Project(files, "duckdb", [SimpleNamespace(name="q", dtype="VARCHAR")])
     with pytest.raises(dbt_jinja.CompilerError, match="a whole table"):

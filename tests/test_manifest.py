@@ -318,8 +318,8 @@ def test_waivers_hold_until_the_end_of_their_last_day(folder):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"release": ""}, "release of a manifest is a text"),
-        ({"by": None}, "by of a manifest is a text"),
+        ({"release": ""}, "release of a manifest must be a non-empty text"),
+        ({"by": None}, "by of a manifest must be a non-empty text"),
         ({"at": "yesterday"}, "one in UTC"),
         ({"at": "2026-11-16T12:00:00"}, "one in UTC"),
         ({"at": "2026-11-16T12:00:00+02:00"}, "one in UTC"),

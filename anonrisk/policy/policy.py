@@ -221,7 +221,7 @@ class Policy(Terms):
     >>> verdict.status
     'fail'
     >>> print(verdict.findings[0].sentence)
-    The smallest class of zip + age has 1 record; at least 2 are asked for.
+    The smallest class of zip + age has 1 record; at least 2 are required.
     """
 
     def __init__(self, **keywords: Unpack[PolicyArguments]) -> None:

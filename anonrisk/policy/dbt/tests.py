@@ -317,7 +317,7 @@ _MACROS = """
 {# The columns of a table with their types, once it is clear that the whole of it is looked at. #}
 {% macro anonrisk_columns(model, settings) %}
 {%- if adapter.type() not in @ADAPTERS@ %}
-{{ exceptions.raise_compiler_error("anonrisk: what " ~ adapter.type() ~ " holds for equal has not \
+{{ exceptions.raise_compiler_error("anonrisk: what " ~ adapter.type() ~ " considers equal has not \
 been compared with anonrisk's rules. Use DuckDB or PostgreSQL, or the model in Python that \
 anonrisk dbt --python writes.") }}
 {%- endif %}

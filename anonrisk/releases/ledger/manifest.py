@@ -219,7 +219,7 @@ class Manifest(Document, PrintedTable):
         for name in _TEXTS:
             value = getattr(self, name)
             if not isinstance(value, str) or not value.strip():
-                raise ManifestError(f"{name} of a manifest is a text that is not empty")
+                raise ManifestError(f"{name} of a manifest must be a non-empty text")
         moment(self.at)
         object.__setattr__(self, "verdict", copied(self.verdict))
         for name in ("waivers", "approvals"):

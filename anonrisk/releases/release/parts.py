@@ -119,7 +119,7 @@ def tables_of(value: Any) -> dict[str, Any]:
         raise PolicyError("tables is a mapping of names to tables or files that is not empty")
     for name in value:
         if not isinstance(name, str):
-            raise PolicyError("tables: the name of a table is a text that is not empty")
+            raise PolicyError("tables: the name of a table must be a non-empty text")
         fields.text(name, "tables: the name of a table")
     return value
 

@@ -172,7 +172,7 @@ def foreach_batch(
     When it misleads: without a `state` batches are judged one by one. What somebody learns who
     holds several of them is not looked at, and a person may be in each. With one, a batch that
     completes the small classes of earlier ones passes, and the first batches of a stream, whose
-    classes are small, are kept back and never counted.
+    classes are small, are held back and never counted.
 
     Examples
     --------
