@@ -452,7 +452,7 @@ def test_a_document_in_yaml_and_json_is_the_same(tmp_path):
         ({"version": 2}, "version must be 1"),
         ({"tabels": {}}, "no key 'tabels'; did you mean 'tables'"),
         ({"exceptions": []}, "did you mean 'waivers'"),
-        ({"tables": {}}, "not empty"),
+        ({"tables": {}}, "tables must be a non-empty mapping"),
         ({"tables": None}, "has no tables"),
         ({"tables": {"people": {"file": "a.csv"}}}, "no key 'file'; did you mean 'files'"),
         ({"tables": {"people": 1}}, "names files by paths"),

@@ -271,5 +271,5 @@ def test_columns_come_first_and_options_by_name():
     [(word, *pair) for word, renamed in RENAMED.items() for pair in renamed.items()],
 )
 def test_an_old_name_is_answered_with_the_new_one(word, old, new):
-    with pytest.raises(errors.ArgumentError, match=f"^{old}= is called {new}= now$"):
+    with pytest.raises(errors.ArgumentError, match=f"^{old}= is now called {new}=$"):
         getattr(anonrisk, word)(pd.DataFrame(CELLS), **{old: 1})

@@ -116,10 +116,8 @@ def _separate(value: Any) -> list[Any]:
 def tables_of(value: Any) -> dict[str, Any]:
     """Read the tables by their names."""
     if not isinstance(value, dict) or not value:
-        raise PolicyError("tables is a mapping of names to tables or files that is not empty")
+        raise PolicyError("tables must be a non-empty mapping of names to tables or files")
     for name in value:
-        if not isinstance(name, str):
-            raise PolicyError("tables: the name of a table must be a non-empty text")
         fields.text(name, "tables: the name of a table")
     return value
 
