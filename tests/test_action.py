@@ -158,7 +158,7 @@ def test_it_passes_what_passes_fails_what_fails_and_updates_one_comment(runner):
     assert (code, told["status"]) == (1, "fail")
     (body,) = runner.bodies()
     assert body.startswith("<!-- anonrisk ")
-    assert "at least 3 are asked for" in body
+    assert "at least 3 are required" in body
     assert "❌ fail" in runner.files["GITHUB_STEP_SUMMARY"].read_text()
     assert json.loads(Path(told["sarif"]).read_text())["version"] == "2.1.0"
     assert json.loads(Path(told["json"]).read_text())["status"] == "fail"

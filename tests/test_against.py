@@ -169,7 +169,7 @@ def test_every_rendering_says_it(run):
     code, out, _ = run("--against", "b.csv", *files)
     assert code == 1
     assert sentence in " ".join(out.split())
-    assert "Not kept any more: k of zip + age." in out
+    assert "No longer kept: k of zip + age." in out
     stored = json.loads(Path("out.json").read_text())["against"]
     assert stored["table"] == "b.csv"
     assert stored["unique"][0]["more"] == 1

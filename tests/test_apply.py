@@ -81,7 +81,7 @@ def test_a_hierarchy_must_be_given_again():
     with pytest.raises(errors.PlanError, match="not the one that the plan was made with"):
         Plan.from_json(plan.to_json(), hierarchies={"ill": other})
     more = pd.concat([table, pd.DataFrame({"ill": ["gout"]})])
-    with pytest.raises(errors.HierarchyError, match=r"misses values of column 'ill' \(1 record\)"):
+    with pytest.raises(errors.HierarchyError, match=r"lacks values of column 'ill' \(1 record\)"):
         more.anon.apply(plan)
 
 
@@ -189,7 +189,7 @@ def test_unknown_values_count_beside_other_goals(frame, unit):
     plan = replace(next_month(3 / 27), goals=goals, unit=unit)
     done = frame(cells).anon.apply(plan, on_unseen="suppress")
     assert sorted(row["who"] for row in tables.to_rows(done)) == list(range(24))
-    with pytest.raises(errors.UnseenValuesError, match="misses values of column 'ill'"):
+    with pytest.raises(errors.UnseenValuesError, match="lacks values of column 'ill'"):
         frame(cells).anon.apply(plan)
     with pytest.raises(errors.PlanError, match=r"11.1% of the records have values"):
         frame(cells).anon.apply(replace(plan, max_suppressed=0.1), on_unseen="suppress")

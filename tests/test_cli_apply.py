@@ -122,7 +122,7 @@ def test_dates_and_hierarchies(run):
     assert (code, "is a hierarchy that is read" in err) == (2, True)
     write("u.csv", "born,region\n1950-01-01,Xavier\n")
     code, _, err = run("apply", "p.json", "u.csv", "-o", "u2.csv", *asked)
-    assert (code, "misses values of column 'region' (1 record)" in err) == (1, True)
+    assert (code, "lacks values of column 'region' (1 record)" in err) == (1, True)
     assert "Xavier" not in err
     left = ("apply", "p.json", "u.csv", "-o", "u2.csv", *asked, "--on-unseen")
     assert run(*left, "suppress")[0] == 1

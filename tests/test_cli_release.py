@@ -184,7 +184,10 @@ def test_every_rendering_is_written(folder):
         (["check", "release.json", "--ledger", "sqlite:///l.db", "--sarif", "l.db"], "the ledger"),
         (["verify", "m.json", "out", "--output", "m.json"], "is the manifest"),
         (["verify", "m.json", "out", "--output", "out/new.json"], "part of the release"),
-        (["approve", "release.json", "--by", "\u200b", "--key-env", "LEDGER_KEY"], "by is a text"),
+        (
+            ["approve", "release.json", "--by", "\u200b", "--key-env", "LEDGER_KEY"],
+            "by must be a text with letters",
+        ),
         (["show"], "show what"),
         (["approve", "release.json", "--by", "x"], "no key"),
     ],

@@ -70,7 +70,7 @@ def test_a_verdict_decides_the_exit_code(run):
     code, out, _ = run(*asked, test_cli.policy(k=3))
     assert (code, out) == (1, "fail\nWrote r.html\n")
     assert "Do not publish this table as it is." in page().text
-    assert "at least 3 are asked for" in page().text
+    assert "at least 3 are required" in page().text
     journalist = test_cli.policy(max_suppressed=0.5)
     code, out, _ = run(*asked, journalist, "--json")
     assert (code, json.loads(out)["verdict"]["status"]) == (3, "could_not_assess")

@@ -332,7 +332,7 @@ def test_what_does_not_fit_is_refused(changed, error, words):
 
 
 def test_without_a_unit_other_columns_are_refused():
-    with pytest.raises(StateError, match="without a unit nobody can tell who is who"):
+    with pytest.raises(StateError, match="without a unit, persons cannot be matched"):
         states(unit=None).compare(states(unit=None, qids="who"))
     with pytest.raises(StateError, match="not with a DataFrame"):
         states().compare(df)

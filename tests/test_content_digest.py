@@ -143,11 +143,13 @@ def test_a_table_that_is_no_file_is_verified_by_its_rows(frame):
 def test_rows_that_nobody_gives_are_not_verified(tmp_path):
     manifest = published(content_digest(pd.DataFrame(CELLS), key=KEY)).sealed(KEY)
     for files in ([], tmp_path):
-        with pytest.raises(UnreadableTableError, match="'patients' is no file"):
+        with pytest.raises(UnreadableTableError, match="'patients' is not a file"):
             manifest.verify(files, key=KEY)
     with pytest.raises(ArgumentError, match=r"tables= has 'patient', .* did you mean 'patients'"):
         manifest.verify([], tables={"patient": pd.DataFrame(CELLS)}, key=KEY)
-    with pytest.raises(ArgumentError, match="tables= maps names to tables, and is no list"):
+    with pytest.raises(
+        ArgumentError, match="tables= must be a mapping of names to tables, not a list"
+    ):
         manifest.verify([], tables=["patients"], key=KEY)
     with pytest.raises(ArgumentError, match="now= takes a datetime, not a str"):
         manifest.verify([], key=KEY, now="2026-11-16")

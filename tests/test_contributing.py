@@ -39,7 +39,7 @@ verdicts = [
     for least in (2, 3)
 ]
 assert [verdict.status for verdict in verdicts] == ["pass", "fail"], verdicts
-assert "have 2.5 records on average; at least 3 are asked for" in str(verdicts[1])
+assert "have 2.5 records on average; at least 3 are required" in str(verdicts[1])
 """
 )
 DATABASE = (

@@ -271,7 +271,7 @@ def test_other_adapters_are_refused_in_the_macro():
     files = sql_tests(Policy(**PLAIN), "t", "p")
     project = dbt_jinja.Project(files, "snowflake", [SimpleNamespace(name="q", dtype="TEXT")])
     for test in project.tests:
-        with pytest.raises(dbt_jinja.CompilerError, match="what snowflake holds for equal"):
+        with pytest.raises(dbt_jinja.CompilerError, match="what snowflake considers equal"):
             project.sql(test, Relation())
     project = dbt_jinja.Project(files, "duckdb", [SimpleNamespace(name="q", dtype="VARCHAR")])
     with pytest.raises(dbt_jinja.CompilerError, match="a whole table"):
@@ -287,7 +287,7 @@ def test_other_adapters_are_refused_in_the_macro():
         ({"missing": "wildcard"}, "missing: wildcard"),
         ({"missing": "drop", "max_dropped_fraction": 0.1}, "missing: drop"),
         ({"missing_sensitive": "drop", "ldiv": {"l": 2}}, "missing_sensitive: drop"),
-        ({"by": "s"}, "tell: by"),
+        ({"by": "s"}, "decide: by"),
         ({"unlisted": "ignore"}, "unlisted: ignore"),
         ({"unlisted": "quasi"}, "unlisted: quasi"),
         ({"risk": {"prosecutor": {"highest": 0.2}}}, r"risk\.prosecutor\.highest"),
@@ -296,7 +296,7 @@ def test_other_adapters_are_refused_in_the_macro():
         ({"quasi": None}, "names no quasi-identifier"),
         ({"sensitive": None, "ldiv": {"l": 2}}, "ldiv needs a sensitive column"),
         ({"reviewed": False}, "draft"),
-        ({"quasi": [3]}, "column 3 is not a text"),
+        ({"quasi": [3]}, "column 3 is not named by a text"),
     ],
 )
 def test_what_sql_cannot_tell_is_refused_by_name(said, error):
@@ -510,7 +510,7 @@ def test_dbt_builds_on_a_table_only_if_it_passes(dbt_program, tmp_path, python):
     assert found["public"] == "skipped"
     if python:
         assert found["t_published"] == "error"
-        assert "at least 3 are asked for" in told
+        assert "at least 3 are required" in told
     else:
         failed = [name for name, status in found.items() if status == "fail"]
         assert failed == ["anonrisk_p__t_1_k_t_"]

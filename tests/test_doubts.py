@@ -477,13 +477,13 @@ def test_acknowledgements_are_part_of_the_policy():
     ("given", "message"),
     [
         (said("e_mail_address"), "did you mean 'email_address'"),
-        (said(reason=" "), "acknowledged\\[0\\].reason is a text that is not empty"),
-        (said(reason="..."), "a text that says something"),
+        (said(reason=" "), "acknowledged\\[0\\].reason must be a non-empty text"),
+        (said(reason="..."), "a text with letters or digits"),
         ([{"column": "x", "doubt": "hash"}], "acknowledged\\[0\\] has no reason"),
         ([*said(), *said()], "acknowledges email_address of 'x' twice"),
         ([{**said()[0], "colum": "x"}], "has no key 'colum'; did you mean 'column'"),
-        ({"column": "x"}, "acknowledged is a list, not a mapping"),
-        ("x", "acknowledged is a list, not a text"),
+        ({"column": "x"}, "acknowledged must be a list, not a mapping"),
+        ("x", "acknowledged must be a list, not a text"),
         ([{**said()[0], "column": True}], "names a column by a text"),
     ],
 )

@@ -63,7 +63,7 @@ def test_orders_outside_are_refused():
     for order in (-1, math.nan):
         with pytest.raises(errors.ArgumentError, match="order"):
             ClassSizes([1], [1]).entropy(order)
-    with pytest.raises(errors.ArgumentError, match="leave out order"):
+    with pytest.raises(errors.ArgumentError, match="leave out alpha"):
         ClassSizes([1], [1]).entropy(2, quantile=0.5)
 
 

@@ -268,7 +268,7 @@ def how_heterogeneity_moves_the_mean():
         predict.singletons(known, dense).mean
         > predict.singletons(Distribution.uniform(n), dense).mean
     )
-    # Printed: with few people a value it rises with the distance, with many it falls.
+    # Printed: with few people per value it rises with the distance, with many it falls.
     return [
         Case(truth, printed, ours, 1e-3),
         Case([False, True], [True, False], [ours > uniform, more]),

@@ -86,7 +86,7 @@ def test_what_helps_nobody_takes_no_row(frame):
     assert useless == ["job"]
     printed = repr(found)
     assert "commonest" not in printed
-    assert printed.splitlines()[-1] == "a step coarser by itself, each of these helps nobody: job"
+    assert printed.splitlines()[-1] == "one step coarser by itself, each of these helps nobody: job"
     assert "helps nobody: job" in found._repr_html_()
     # A column that may go without helping is news; all of it is in the table.
     assert re.search(r"red +dropped +6 +100.0% +0", printed)

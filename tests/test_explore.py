@@ -294,7 +294,7 @@ def test_what_is_refused():
     ):
         with pytest.raises(errors.AnonRiskError, match=said):
             table.anon.explore("zip", **keywords)
-    with pytest.raises(errors.ArgumentError, match="one record a person"):
+    with pytest.raises(errors.ArgumentError, match="one record per person"):
         table.anon.declare(quasi="zip", unit="who").anon.explore()
     with pytest.raises(errors.EmptyTableError):
         table.head(0).anon.explore("zip")

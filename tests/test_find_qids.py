@@ -386,7 +386,7 @@ def test_more_sets_than_anybody_reads_are_not_printed():
     table = pd.DataFrame({f"c{i}": range(3) for i in range(80)})
     report = anonrisk.find_qids(table)
     assert len(report.sets) == len(report.to_dict()["sets"]) == 80
-    assert "and 30 sets more, which come after these" in repr(report)
+    assert "and 30 more sets, which come after these" in repr(report)
     assert len(repr(report).splitlines()) < 60
     assert report._repr_html_().count("<tr>") == 51
 

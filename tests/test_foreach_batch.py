@@ -32,8 +32,8 @@ SAFE, ALONE = [("a", 1), ("a", 2), ("b", 3), ("b", 4)], [("a", 5), ("a", 6), (SE
         ((POLICY, "r", ""), "quarantine is"),
         ((POLICY, None, "q"), "release is"),
         ((POLICY, " ", "q"), "release is"),
-        ((POLICY, "lake", "lake/"), "in one another"),
-        ((POLICY, "lake", "lake/kept"), "in one another"),
+        ((POLICY, "lake", "lake/"), "inside one another"),
+        ((POLICY, "lake", "lake/kept"), "inside one another"),
     ],
 )
 def test_wrong_uses_are_refused_before_the_stream_starts(given, told):
@@ -79,7 +79,7 @@ def test_a_batch_goes_to_one_place_alone(lake, caplog):
     told = [(record.levelname, record.getMessage()) for record in caplog.records]
     assert told[:2] == [
         ("INFO", "batch 0: pass, 4 rows released"),
-        ("WARNING", "batch 1: fail, 3 rows kept back: k of zip"),
+        ("WARNING", "batch 1: fail, 3 rows held back: k of zip"),
     ]
     # A batch without rows cannot be assessed, and is no row less.
     assert told[2][1].startswith("batch 2: could_not_assess")
@@ -106,7 +106,7 @@ def test_with_a_state_the_log_counts_what_was_kept_back(lake, tmp_path, caplog):
         gate(lake.batch(ALONE), 1)
     assert caplog.messages == [
         "batch 0: pass, 4 rows released",
-        "batch 1: fail, 3 rows kept back: k of zip",
+        "batch 1: fail, 3 rows held back: k of zip",
     ]
 
 
@@ -154,7 +154,7 @@ def test_groups_are_cells_and_are_not_logged(lake, caplog):
     policy = anonrisk.Policy(quasi=["id"], k=2, by="zip")
     with caplog.at_level(logging.INFO, "anonrisk.spark"):
         lake.gate(policy)(lake.batch(ALONE), 0)
-    assert "kept back: k of id" in caplog.text
+    assert "held back: k of id" in caplog.text
     assert SECRET not in caplog.text
 
 

@@ -145,7 +145,7 @@ def test_the_rule_warns_refuses_and_names_the_bounds():
 def test_a_divergence_counted_on_few_records_is_not_used():
     rng = np.random.default_rng(7)
     prior = published(LAWS["even"](rng, 1_000), 4_000, rng)
-    with pytest.raises(ApproximationError, match="fewer than five records a value"):
+    with pytest.raises(ApproximationError, match="fewer than five records per value"):
         forecast(prior, 300, method="kl")
 
 

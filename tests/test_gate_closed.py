@@ -72,7 +72,7 @@ def test_what_could_not_be_assessed_blocks_at_any_severity(severity):
     with pytest.raises(ReleaseBlocked, match=r"no table can fail what is asked: k: 99 only warns"):
         gate(told)
     # Where warnings decide, it is a gate.
-    with pytest.raises(ReleaseBlocked, match="at least 99 are asked for") as no:
+    with pytest.raises(ReleaseBlocked, match="at least 99 are required") as no:
         gate(told, block_on=severity)
     assert no.value.verdict.status == "fail"
 

@@ -135,7 +135,7 @@ def test_a_suite_that_was_made_stricter_passes():
     document["expectations"].append(more)
     assert gx.run_gate(gx.load_suite(document), pd.DataFrame(CELLS)).success
     more["kwargs"]["k"] = 5
-    with pytest.raises(ReleaseBlocked, match="at least 5 are asked for"):
+    with pytest.raises(ReleaseBlocked, match="at least 5 are required"):
         gx.run_gate(gx.load_suite(document), pd.DataFrame(CELLS))
 
 

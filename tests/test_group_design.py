@@ -69,7 +69,7 @@ def test_two_hills_do_not_mislead():
 def test_the_limits_of_the_divergence_are_kept():
     with pytest.warns(ApproximationWarning, match="may be off by 11%"):
         best_group_size((1_000, 0.12), 300)
-    with pytest.raises(ApproximationError, match="tells too little"):
+    with pytest.raises(ApproximationError, match="says too little"):
         best_group_size((1_000, 0.5), 180)
 
 
@@ -90,7 +90,7 @@ def test_a_cost_that_nothing_is_worth_is_refused(kl):
         ((95, -0.1), 1, {}, "kl"),
         ((95, 9.0), 1, {}, "kl cannot exceed"),
         ((0, 0.1), 1, {}, "n_values"),
-        (95, 1, {}, "not a int"),
+        (95, 1, {}, "not an int"),
         ((95, 0.0), 1, {"method": "exact"}, "needs the distribution itself"),
         ((95, 0.0), 1, {"method": "best"}, "is not one of"),
     ],

@@ -116,7 +116,7 @@ PRESCRIBED = [
     "No direct identifier is left in the table. Every column has a role.",
 ]
 OBSERVED = [
-    f"The smallest class of zip + {ODD} has 1 record; at least 2 are asked for.",
+    f"The smallest class of zip + {ODD} has 1 record; at least 2 are required.",
     "The table still has direct identifiers: 'ill'. Remove them.",
 ]
 UNKNOWN = [

@@ -165,13 +165,13 @@ def test_other_files_and_older_stores_are_refused(path):
         raw.execute("CREATE TABLE patients (name)")
         raw.commit()
     path.chmod(0o600)
-    with pytest.raises(errors.StoreError, match="something else than a store of identities"):
+    with pytest.raises(errors.StoreError, match="something other than a store of identities"):
         IdentityProtector(KEY, path, admin="officer")
     change(path, "DROP TABLE patients", "CREATE TABLE anonrisk_grant (person)")
     with pytest.raises(errors.StoreError, match="an earlier state of anonrisk"):
         IdentityProtector(KEY, path, admin="officer")
     change(path, "DROP TABLE anonrisk_grant", "CREATE TABLE anonrisk_audit (number)")
-    with pytest.raises(errors.StoreError, match="a part of a store of identities only"):
+    with pytest.raises(errors.StoreError, match="only a part of a store of identities"):
         IdentityProtector(KEY, path, admin="officer")
 
 
@@ -180,7 +180,10 @@ def test_the_file_is_its_owners_alone(path, tmp_path):
     with closing(opened(path)):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.chmod(0o640)
-    with pytest.raises(errors.StoreError, match=r"others .* may use it \(mode 0640\): chmod 600"):
+    with pytest.raises(
+        errors.StoreError,
+        match=r"accounts other than its owner may use it \(mode 0640\): chmod 600",
+    ):
         IdentityProtector(KEY, path)
     path.chmod(0o600)
     tmp_path.chmod(0o777)

@@ -475,7 +475,9 @@ def test_an_anchor_that_others_may_write_is_no_anchor(filled, tmp_path):
     with IdentityProtector(KEY, path) as keeper:
         anchor.write_text(keeper.head)
     anchor.chmod(0o666)
-    with pytest.raises(StoreError, match=r"anchor .* is not used: others .* may use it"):
+    with pytest.raises(
+        StoreError, match=r"anchor .* is not used: accounts other than its owner may use it"
+    ):
         IdentityProtector(KEY, path, anchor=anchor)
 
 

@@ -227,7 +227,7 @@ def test_rows_that_cannot_be_opened_leave_a_doubt_that_is_said(url, keeper):
     pseudonyms = keeper.issue_all(["Ann", "Bob"], **ASKED)
     broken = "UPDATE anonrisk_identity SET sealed = :sealed WHERE pseudonym = :pseudonym"
     change(url, broken, sealed=bytes(272), pseudonym=pseudonyms["Bob"])
-    with pytest.raises(StoreError, match=r"is erased, but 1 row .* nobody can tell whose"):
+    with pytest.raises(StoreError, match=r"is erased, but 1 row .* it cannot be decided whose"):
         keeper.erase(identity="Ann", **WORK)
     assert gone(keeper, pseudonyms["Ann"])
     with pytest.raises(StoreError, match="was changed"):

@@ -35,7 +35,7 @@ def test_three_answers():
     assert ask(0.6, 1000, {"zip": 10, "sex": 2}).excluded
     shown = repr(ask(0.6, 1000))
     assert "possible (alpha 60.0%)" in shown
-    assert "which nobody said" in shown
+    assert "which nobody has said" in shown
     assert "<p>" in ask(0.6, 1000)._repr_html_()
     assert json.loads(json.dumps(ask(0.6, 1000).to_dict()))["answer"] == "possible"
     assert ask(0.9, 1000).least_domain == pytest.approx(999 / log(1 / 0.9), rel=0.01)

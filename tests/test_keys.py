@@ -45,8 +45,8 @@ def test_keys_come_from_the_environment_a_file_or_bytes(monkeypatch, tmp_path):
         (lambda: Key.from_env("SHORT"), "at least 16 bytes"),
         (lambda: Key.from_env("PLAIN", "hex"), "not written as hex"),
         (lambda: Key.from_env("NONE"), "'NONE' is not set"),
-        (lambda: Key.from_env(None), "a text, not a NoneType"),
-        (lambda: Key.from_file(None), "a text or a path, not a NoneType"),
+        (lambda: Key.from_env(None), "a text, not None"),
+        (lambda: Key.from_file(None), "a text or a path, not None"),
         (lambda: Key.from_file(tmp_path / "no"), "cannot read the key file"),
         (lambda: Key.from_bytes("k" * 32), "made of bytes"),
     ):
@@ -316,17 +316,17 @@ def test_a_damaged_part_is_noticed():
     for place in range(len(written)):
         damaged = bytearray(written)
         damaged[place] ^= 1
-        with pytest.raises(errors.SecretKeyError, match="no part of a key, or a damaged one"):
+        with pytest.raises(errors.SecretKeyError, match="not a part of a key, or it is damaged"):
             KeyPart.from_bytes(bytes(damaged))
     for data in (
         *(b"", b"[]", b"{}", b"null", written[:-1], written * 2, b"\xff" + written, None, 7),
         json.dumps({**told, "of": 10**9}).encode(),
         json.dumps({**told, "holder": "Eve"}, indent=1).encode() + b"\n",
     ):
-        with pytest.raises(errors.SecretKeyError, match="no part of a key"):
+        with pytest.raises(errors.SecretKeyError, match="not a part of a key"):
             KeyPart.from_bytes(data)
     for of, number in ((10**9, 1), (2, 0), (2, 3)):
-        with pytest.raises(errors.SecretKeyError, match="no part of a key"):
+        with pytest.raises(errors.SecretKeyError, match="not a part of a key"):
             KeyPart.from_bytes(KeyPart(told["split"], number, of, "Ann", SECRET).to_bytes())
 
 

@@ -267,7 +267,7 @@ def test_uniqueness_among_very_many_values_is_refused():
     estimate = kl.uniqueness_ends(KnownByKl(n, wanted), k)[1]
     assert known.kl == pytest.approx(wanted, rel=1e-6)
     assert np.exp(estimate) > 70 * float(predict.uniqueness(known, k))
-    with pytest.raises(errors.ApproximationError, match="tells too little about the chance"):
+    with pytest.raises(errors.ApproximationError, match="says too little about the chance"):
         predict.uniqueness(Distribution.from_kl(n, wanted), k)
 
 

@@ -364,7 +364,7 @@ def test_wrong_keys_and_other_versions_are_refused(url, ledger):
     with pytest.raises(LedgerError, match=r"holds version 99 of a ledger, .* reads version 1"):
         Ledger(url, key=KEY)
     change(ledger, "DROP TABLE anonrisk_ledger_part")
-    with pytest.raises(LedgerError, match="a part of a ledger only"):
+    with pytest.raises(LedgerError, match="only a part of a ledger"):
         Ledger(url, key=KEY)
 
 
@@ -430,7 +430,7 @@ def test_what_is_no_ledger_is_refused(tmp_path):
         connection.exec_driver_sql("CREATE TABLE patients (name TEXT)")
     path.chmod(0o600)
     for new in (False, True):
-        with pytest.raises(LedgerError, match="holds something else than a ledger"):
+        with pytest.raises(LedgerError, match="holds something other than a ledger"):
             Ledger(path, key=KEY, new=new)
 
 

@@ -124,8 +124,8 @@ def test_every_byte_counts():
         (lambda t: t.replace('"at":', '"aa":1,"at":', 1), "'aa' of the manifest contradicts"),
         (lambda t: t.replace('"role":"quasi"', '"role":"direct"', 1), "'tables' of the manifest"),
         (lambda t: t.replace('"size":9', '"size":9.0', 1), "this is not a manifest of anonrisk"),
-        (lambda t: t.replace('"sha256":"', '"sha256":"F', 1), "size or SHA-256 is none"),
-        (lambda t: t.replace('"kind":"hmac-', '"kind":"', 1), "kind that there is not"),
+        (lambda t: t.replace('"sha256":"', '"sha256":"F', 1), "size or SHA-256 is not valid"),
+        (lambda t: t.replace('"kind":"hmac-', '"kind":"', 1), "seal of an unknown kind"),
         (lambda t: t.replace('_manifest":1', '_manifest":2', 1), "version 2, .* reads 1"),
         (lambda t: t.replace('_manifest":1', '_manifest":0', 1), "contradicts the rest"),
         (lambda t: t.replace('"path":"a.csv"', '"path":"../a.csv"', 1), "out of its folder"),
@@ -162,7 +162,7 @@ def test_paths_that_escape_are_no_paths_of_a_manifest(path):
 def test_files_as_they_were_are_verified(sealed, folder, tmp_path):
     found = sealed.verify(folder, key=KEY)
     assert (found.release, found.n_files, found.n_bytes) == ("2026-11", 2, 18)
-    assert "no ledger was asked" in repr(found)
+    assert "no ledger was consulted" in repr(found)
     assert sealed.verify([folder / "a.csv", folder / "deep"], key=KEY) == found
     sealed.save(folder / "manifest.json")
     assert sealed.verify(folder, key=KEY) == found
@@ -318,8 +318,8 @@ def test_waivers_hold_until_the_end_of_their_last_day(folder):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"release": ""}, "release of a manifest is a text"),
-        ({"by": None}, "by of a manifest is a text"),
+        ({"release": ""}, "release of a manifest must be a non-empty text"),
+        ({"by": None}, "by of a manifest must be a non-empty text"),
         ({"at": "yesterday"}, "one in UTC"),
         ({"at": "2026-11-16T12:00:00"}, "one in UTC"),
         ({"at": "2026-11-16T12:00:00+02:00"}, "one in UTC"),

@@ -37,7 +37,7 @@ def test_it_has_the_verdict_the_reasons_the_budgets_and_the_next_step(check):
     assert code == 1
     lines = told.splitlines()
     assert lines[0] == "### ❌ fail: t.csv"
-    assert r"- The smallest class of zip \+ age has 2 records; at least 3 are asked for." in lines
+    assert r"- The smallest class of zip \+ age has 2 records; at least 3 are required." in lines
     assert any(line.startswith("- illness: not looked at") for line in lines)
     assert r"| ❌ fail | k of zip \+ age | 2 | 3 |" in lines
     assert r"| ⚠️ warns | max\_fraction\_below\_k of zip \+ age | 100.0% | 10% |" in lines

@@ -52,7 +52,7 @@ def test_dagster_does_not_publish_what_fails(tmp_path, monkeypatch):
     )
     (found,) = made.get_asset_check_evaluations()
     assert not found.passed
-    assert "at least 5 are asked for" in found.description
+    assert "at least 5 are required" in found.description
     assert not (tmp_path / "public.parquet").exists()
 
 

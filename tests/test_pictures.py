@@ -235,7 +235,7 @@ def test_the_axes_that_were_given_are_drawn_on(name):
 
 @pytest.mark.parametrize("ax", ["axes", 5, plt, []])
 def test_what_is_no_axes_is_refused(ax):
-    with pytest.raises(errors.ArgumentError, match=f"not a {type(ax).__name__}"):
+    with pytest.raises(errors.ArgumentError, match=f"not an? {type(ax).__name__}"):
         ClassSizes([1], [1]).plot(ax)
 
 

@@ -499,7 +499,7 @@ def test_names_and_labels_are_quoted_in_code():
         (
             lambda t: t.anon.plan("illness", hierarchies={"illness": {"any": ["flu"]}}),
             errors.HierarchyError,
-            "misses 3 of the values of column 'illness'",
+            "lacks 3 of the values of column 'illness'",
         ),
         (
             lambda t: t.anon.plan("illness", hierarchies={"illness": [["a", "b"], ["a", "c"]]}),
@@ -514,7 +514,7 @@ def test_names_and_labels_are_quoted_in_code():
         (
             lambda t: t.anon.plan("zip", 50, hierarchies={"zip": [Keep()]}),
             errors.PlanError,
-            r"max_suppressed=2.0% stops it, the least that would do is 100.0%.* for 'zip'",
+            r"max_suppressed=2.0% stops it, the smallest sufficient value is 100.0%.* for 'zip'",
         ),
         (
             lambda t: t.anon.plan("zip", 50, options=anonrisk.PlanOptions(max_loss=0.1)),

@@ -388,7 +388,7 @@ def test_a_function_is_told_what_is_published():
 def test_it_prints_the_bits():
     plan = pd.DataFrame(CELLS).anon.plan(QID, 4)
     text = repr(plan)
-    assert f"{plan.after.bits:.2f}" in text[text.index("bits a cell") :]
+    assert f"{plan.after.bits:.2f}" in text[text.index("bits per cell") :]
     assert "\nloss " in text
 
 
@@ -404,12 +404,12 @@ def test_it_prints_the_bits():
         (
             {"loss": "discernibility", "column_weights": {"age": 2}},
             errors.ArgumentError,
-            "column_weights= has no use with loss='discernibility', which looks at classes",
+            "column_weights= has no effect with loss='discernibility', which looks at classes",
         ),
         (
             {"loss": own, "column_weights": {"age": 2}},
             errors.ArgumentError,
-            "column_weights= has no use with loss='function'",
+            "column_weights= has no effect with loss='function'",
         ),
         (
             {"loss": own, **BY_REGION},
@@ -421,9 +421,9 @@ def test_it_prints_the_bits():
             errors.ArgumentError,
             "loss='private' has no use with method='multidimensional'",
         ),
-        ({"loss": lambda *_: 2}, errors.ArgumentError, "must give a number from 0"),
-        ({"loss": lambda *_: math.nan}, errors.ArgumentError, "must give a number from 0"),
-        ({"loss": lambda *_: "much"}, errors.ArgumentError, "must give a number from 0"),
+        ({"loss": lambda *_: 2}, errors.ArgumentError, "must return a number from 0"),
+        ({"loss": lambda *_: math.nan}, errors.ArgumentError, "must return a number from 0"),
+        ({"loss": lambda *_: "much"}, errors.ArgumentError, "must return a number from 0"),
     ],
 )
 def test_what_cannot_be_asked(asked, error, text):

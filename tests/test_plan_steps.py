@@ -160,13 +160,13 @@ def test_by_region_it_says_where_a_column_is_told():
     plan = table.anon.plan(
         ["age", "sex"], 2, options=anonrisk.PlanOptions(method="multidimensional")
     )
-    assert "ranges by region: &gt;=31, told in 1 region<" in plan._repr_html_()
+    assert "ranges by region: &gt;=31, shown in 1 region<" in plan._repr_html_()
 
 
 def test_by_region_missing_values_may_be_all_that_is_told():
     table = pd.DataFrame({"age": [None, 1, 2, None]})
     plan = table.anon.plan("age", 2, options=anonrisk.PlanOptions(method="multidimensional"))
-    assert "all &#x27;*&#x27;, missing ones told in 1 region<" in plan._repr_html_()
+    assert "all &#x27;*&#x27;, missing ones shown in 1 region<" in plan._repr_html_()
     done = table.anon.apply(plan)["age"]
     assert (done.isna().sum(), set(done.dropna())) == (2, {"*"})
 
@@ -182,7 +182,7 @@ def test_by_region_numbers_together_with_missing_ones_are_a_star():
     assert ">all &#x27;*&#x27;<" in made._repr_html_()
     some = Regions({"age": ranges}, starred.cuts, np.array([[[0, 0]], [[1, 3]], [[0, 2]]]))
     told = dataclasses.replace(made, regions=some)._repr_html_()
-    assert "ranges by region: &lt;10, told in 1 region<" in told
+    assert "ranges by region: &lt;10, shown in 1 region<" in told
 
 
 def test_a_count_too_large_leaves_out_who_is_helped(monkeypatch):

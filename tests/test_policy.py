@@ -311,7 +311,7 @@ BAD_BUDGETS = [
     ({"tcloseness": {"distance": "equal"}}, ["needs t"]),
     ({"tcloseness": {"t": 0.2, "distance": "auto"}}, ["must be named"]),
     ({"tcloseness": {"t": 2, "distance": "equal"}}, ["share"]),
-    ({"tcloseness": {"t": 0.2, "distance": "equal", "order": ["a"]}}, ["no use"]),
+    ({"tcloseness": {"t": 0.2, "distance": "equal", "order": ["a"]}}, ["no effect"]),
     ({"tcloseness": {"t": 0.2, "distance": "hierarchical"}}, ["belong together"]),
     ({"tcloseness": {"t": 0.2, "distance": "equal", "hierarchies": {"a": ["b"]}}}, ["belong"]),
     ({"tcloseness": {"t": 0.2, "distance": "ordered", "order": ["a", "a"]}}, ["twice"]),
@@ -356,7 +356,7 @@ def test_budgets_that_are_refused(budgets, words):
     ("changes", "words"),
     [
         ({"versoin": 1}, ["did you mean 'version'"]),
-        ({"version": 2}, ["version is 1"]),
+        ({"version": 2}, ["version must be 1"]),
         ({"version": "1"}, ["version"]),
         ({"version": True}, ["version"]),
         ({"version": None}, ["needs version"]),

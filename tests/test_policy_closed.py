@@ -27,7 +27,7 @@ def table(**more):
 
 
 def asking(**keys):
-    """A policy about something else than columns that it does not name."""
+    """A policy about something other than columns that it does not name."""
     return Policy(**{"unlisted": "ignore", **keys})
 
 

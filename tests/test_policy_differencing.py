@@ -89,7 +89,7 @@ def test_one_table_alone_could_not_be_assessed(frame):
     assert (finding.status, finding.limit) == ("could_not_assess", 0)
     assert finding.parameters == {"k": 5, "net": False}
     assert finding.sentence == (
-        "What earlier releases tell together with this one could not be assessed: it needs a "
+        "What earlier releases reveal together with this one could not be assessed: it needs a "
         "release and a ledger: Release.check judges it."
     )
     assert finding.enough_k is None

@@ -28,7 +28,7 @@ def test_it_is_told_by_who_joins_tables():
     said = budget.sentence(Value(1), Subject("patients.zip + visits.day", "person"))
     assert said == (
         "The fewest persons with one combination of patients.zip + visits.day, where the tables "
-        "are joined, are 1; at least 5 are asked for"
+        "are joined, are 1; at least 5 are required"
     )
 
 
@@ -42,8 +42,8 @@ def test_it_comes_back_as_it_was_written():
     [
         ({"linked": 0}, "at least 1"),
         ({"linked": {}}, "needs k"),
-        ({"linked": 2, "by": "ward"}, "linked is of a whole table and takes no by"),
-        ({"qids": [{"every_subset_of": 1, "budgets": {"linked": 2}}]}, "not of every subset"),
+        ({"linked": 2, "by": "ward"}, "linked applies to a whole table and takes no by"),
+        ({"qids": [{"every_subset_of": 1, "budgets": {"linked": 2}}]}, "not to every subset"),
     ],
 )
 def test_what_is_no_limit_is_refused(more, message):

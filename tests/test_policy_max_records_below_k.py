@@ -80,7 +80,7 @@ def test_a_table_that_cannot_be_assessed_does_not_pass(frame, cells):
         ({"k": 1, "at_most": 5}, "at least 2"),
         ({"k": 5, "at_most": 0.5}, "whole number"),
         ({"k": 5, "at_most": -1}, "at least 0"),
-        ({"k": 5, "at_most": True}, "is a number"),
+        ({"k": 5, "at_most": True}, "must be a number"),
         ({"k": 5, "share": 0.1}, "no key 'share'"),
     ],
 )

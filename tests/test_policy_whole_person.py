@@ -30,7 +30,7 @@ def test_a_table_that_hides_everybody_row_by_row_fails(frame):
     told = {finding.budget: (finding.status, finding.value) for finding in verdict.findings}
     assert told == {"k": ("pass", 5), "whole_person": ("fail", 1)}
     sentence = "The fewest persons who have the same rows of zip, all of them together, are 1; "
-    assert found(asking(2), frame(HIDDEN)).sentence == f"{sentence}at least 2 are asked for."
+    assert found(asking(2), frame(HIDDEN)).sentence == f"{sentence}at least 2 are required."
 
 
 @pytest.mark.parametrize("missing", ["value", "drop"])
@@ -78,7 +78,7 @@ def test_what_is_no_limit_is_refused(given, message):
 
 
 def test_it_is_of_a_whole_table():
-    with pytest.raises(PolicyError, match="whole_person is of a whole table and takes no by"):
+    with pytest.raises(PolicyError, match="whole_person applies to a whole table and takes no by"):
         asking(2, by="ward")
 
 

@@ -592,7 +592,7 @@ def test_wrong_calls():
         sizes.predict_population(100, model="pitmann")
     with pytest.raises(errors.ArgumentError, match="needs the columns"):
         sizes.predict_population(100, model="loglinear")
-    with pytest.raises(errors.ArgumentError, match="one row a person"):
+    with pytest.raises(errors.ArgumentError, match="one row per person"):
         ClassSizes([1, 2], [30, 3], [30, 3], unit="who").predict_population(100)
     with pytest.raises(errors.ModelError, match="at least a tenth"):
         sizes.predict_population(1000, model="zayatz")

@@ -129,7 +129,7 @@ def test_the_entry_is_a_program(folder):
         check=False,
     )
     assert done.returncode == 1
-    assert "at least 3 are asked for" in done.stdout
+    assert "at least 3 are required" in done.stdout
 
 
 @pytest.mark.nightly
@@ -180,7 +180,7 @@ def test_pre_commit_runs_it(folder):
     )
     code, said = do(*asked, cwd=mine)
     assert code == 1, said
-    assert "at least 3 are asked for" in said, said
+    assert "at least 3 are required" in said, said
     policy(mine / "data" / "policy.json", k=2)
     code, said = do(*asked, cwd=mine)
     assert code == 0, said

@@ -173,7 +173,7 @@ def test_independent_people_are_estimated_well():
 def test_persons(frame):
     table = frame({"q": ["a", "a", "b", "c"], "who": [1, 1, 2, 3]})
     assert table.anon.predict_population("q", 9, unit="who").n_records == 3
-    with pytest.raises(errors.ArgumentError, match="one row a person"):
+    with pytest.raises(errors.ArgumentError, match="one row per person"):
         frame({"q": ["a", "b", "c"], "who": [1, 1, 2]}).anon.predict_population("q", 9, unit="who")
 
 

@@ -102,14 +102,16 @@ def test_levels_of_a_hierarchy():
     with pytest.raises(errors.PlanError, match="not the one of the previous plan"):
         table.anon.plan("ill", 2, **with_options(**{**again, "hierarchies": {"ill": other}}))
     more = pd.concat([table, pd.DataFrame({"ill": ["Xavier"]})])
-    with pytest.raises(errors.HierarchyError, match="misses 1 of the values of column 'ill'"):
+    with pytest.raises(errors.HierarchyError, match="lacks 1 of the values of column 'ill'"):
         more.anon.plan("ill", 2, previous=low)
 
 
 def test_what_cannot_be_followed():
     table = pd.DataFrame(people(120))
     plan = table.anon.plan(["age", "sex"], 3, options=anonrisk.PlanOptions(method="full-domain"))
-    with pytest.raises(errors.ArgumentError, match="recodes age, which would be told in full"):
+    with pytest.raises(
+        errors.ArgumentError, match="recodes age, which would then be published in full"
+    ):
         table.anon.plan("sex", 3, previous=plan)
     by_region = table.anon.plan(
         ["age", "sex"], 3, options=anonrisk.PlanOptions(method="multidimensional")

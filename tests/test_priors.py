@@ -164,7 +164,7 @@ def test_numbers_that_no_population_has_are_refused(changes, message):
         ({"population": ""}, "population must be printable text"),
         ({"population": "a\x1b[31mb"}, "population must be printable"),
         ({"population": "x" * 201}, "population must be printable"),
-        ({"population": 3}, "population must be text, not a int"),
+        ({"population": 3}, "population must be text, not an int"),
         ({"population": {}}, "population is empty"),
         ({"by": None}, "by must be text"),
         ({"qid": 3}, "qid must be a name"),

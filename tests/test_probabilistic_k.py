@@ -175,12 +175,12 @@ def test_a_promise_prints_and_serialises():
         (
             lambda t: t.anon.probabilistic_k("zip", 10, domain_sizes={"zp": 4}),
             errors.ArgumentError,
-            "'zp', which is no quasi-identifier; did you mean 'zip'",
+            "'zp', which is not a quasi-identifier; did you mean 'zip'",
         ),
         (
             lambda t: t.anon.probabilistic_k("zip", 10, domain_sizes={"zip": 2}),
             errors.ArgumentError,
-            "'zip' has more different values in the table than its domain size says",
+            "'zip' has more different values in the table than its domain size allows",
         ),
         (
             lambda t: t.anon.probabilistic_k("zip", 10, domain_sizes={"zip": 2.5}),

@@ -293,7 +293,7 @@ T = pd.DataFrame({"who": ["secret1"], "at": [pd.Timestamp(0)], "n": [1], "l": [[
         (
             lambda: T.anon.pseudonymize("who", key=KEY, period="0D", time="at"),
             errors.ArgumentError,
-            "longer than nothing",
+            "longer than zero",
         ),
         (
             lambda: T.anon.pseudonymize("who", key=KEY, period="1D", time="n"),
@@ -308,7 +308,7 @@ T = pd.DataFrame({"who": ["secret1"], "at": [pd.Timestamp(0)], "n": [1], "l": [[
         (
             lambda: T.anon.pseudonymize("who", key=KEY, period="9" * 5000 + "D", time="at"),
             errors.ArgumentError,
-            "not longer than history",
+            "shorter than 146,000 years",
         ),
         (lambda: Key.from_file("a\0b"), errors.SecretKeyError, "cannot read the key file"),
         (lambda: Key.from_file("\ud800"), errors.SecretKeyError, "cannot read the key file"),

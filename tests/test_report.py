@@ -223,8 +223,8 @@ def test_a_limit_that_is_just_missed_does_not_look_kept():
 @pytest.mark.parametrize(
     ("k", "told"),
     [
-        (3, "3.33 times what is asked for"),
-        (10, "just what is asked for"),
+        (3, "3.33 times what is required"),
+        (10, "just what is required"),
         (40, "4 times too little"),
     ],
 )
@@ -325,7 +325,7 @@ def test_every_verdict_says_what_next():
         policy=Policy(quasi=["zip", "ages"], k=5, unlisted="ignore")
     ).to_dict()
     unjudged = table.anon.report("zip").to_dict()
-    for told, begins in ((doubt, "Mend what is said above"), (unjudged, "Say in a policy")):
+    for told, begins in ((doubt, "Fix what is listed above"), (unjudged, "Say in a policy")):
         assert told["verdict"]["next"][0].startswith(begins)
 
 
@@ -337,7 +337,9 @@ def test_limits_beside_the_one_in_the_headline_are_counted():
     others = [note for note in told["verdict"]["notes"] if "other limit" in note]
     in_doubt = sum(row["status"] == "could_not_assess" for row in told["budgets"]["rows"])
     assert in_doubt
-    assert any(f"{in_doubt} other limit" in note and "nobody can tell" in note for note in others)
+    assert any(
+        f"{in_doubt} other limit" in note and "could not be assessed" in note for note in others
+    )
 
 
 def test_what_cannot_be_assessed_is_no_pass():
@@ -346,7 +348,7 @@ def test_what_cannot_be_assessed_is_no_pass():
     )
     assert made.verdict.status == "could_not_assess"
     told = made.to_dict()
-    assert told["verdict"]["headline"].startswith("Nobody can tell. This is not a pass: ")
+    assert told["verdict"]["headline"].startswith("It could not be assessed. This is not a pass: ")
     assert "did you mean 'age'?" in told["verdict"]["headline"]
     assert told["classes"] is None
     read(made)
@@ -573,4 +575,4 @@ def test_nothing_is_told_of_people_outside_a_table_that_lost_its_rare_ones():
     told = cut.to_dict()
     assert told["groups"] is None
     assert [row["known"] for row in told["attackers"]["rows"]] == [True, False, False]
-    assert "rare ones were removed" in cut.to_markdown()
+    assert "where rare records were removed" in cut.to_markdown()

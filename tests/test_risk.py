@@ -56,7 +56,7 @@ def test_with_a_population(frame, qid):
 def test_a_marketer_has_an_average_only(frame):
     risk = frame(RELEASE).anon.risk("zip")
     assert risk.marketer.highest is None
-    with pytest.raises(errors.ArgumentError, match="average only"):
+    with pytest.raises(errors.ArgumentError, match="only an average"):
         risk.marketer.share_above(0.1)
 
 
@@ -89,7 +89,7 @@ def test_of_a_sampling_fraction_alone_nothing_but_the_prosecutor_follows(frame):
     assert [*risk.journalist.highest_interval] == [0, 1]
     assert risk.journalist.average_interval.level is None
     assert risk.basis == "sampling_fraction"
-    assert "population_size or unsuppressed would tell more" in " ".join(repr(risk).split())
+    assert "population_size or unsuppressed would narrow it down" in " ".join(repr(risk).split())
     whole = frame(RELEASE).anon.risk("zip", sampling_fraction=1)
     assert [*whole.journalist.average_interval] == [whole.prosecutor.average] * 2
 
@@ -184,7 +184,11 @@ def test_a_population_that_does_not_fit(frame, people, text):
             "in several classes",
         ),
         (lambda t, p: t.anon.risk("zip", [1]), errors.UnsupportedFrameError, "not a supported"),
-        (lambda t, p: t.anon.risk("zip", p, unit="who"), errors.ArgumentError, "one row a person"),
+        (
+            lambda t, p: t.anon.risk("zip", p, unit="who"),
+            errors.ArgumentError,
+            "one row per person",
+        ),
         (lambda t, p: t.anon.risk("who", p), errors.ColumnNotFoundError, "of the population"),
         (lambda t, p: t.anon.kmap("zip"), errors.ArgumentError, "population= is needed"),
         (

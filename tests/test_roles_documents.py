@@ -198,7 +198,7 @@ def test_roles_of_a_document_gate_a_table():
     ("read", "document", "error"),
     [
         ("from_frictionless", field(**{"anonrisk:role": "qasi"}), "'age'.*did you mean 'quasi'"),
-        ("from_frictionless", field(**{"anonrisk:role": 3}), "field 'age': a int is no role"),
+        ("from_frictionless", field(**{"anonrisk:role": 3}), "field 'age': an int is not a role"),
         ("from_frictionless", field(**{"anonrisk:role": []}), "'age'.*empty"),
         ("from_frictionless", field(anonrisk_role="direct"), "'age'.*goes under"),
         ("from_frictionless", field(**{"AnonRisk:Role": "direct"}), "'age'.*goes under"),
@@ -210,7 +210,7 @@ def test_roles_of_a_document_gate_a_table():
         ("from_frictionless", "{", "not JSON"),
         ("from_frictionless", "[]", "not a mapping"),
         ("from_frictionless", "nowhere.json", "cannot read the Frictionless schema"),
-        ("from_frictionless", 3, "not a int"),
+        ("from_frictionless", 3, "not an int"),
         ("from_dbt", model(meta("diret")), "model 'visits', column 'zip'.*mean 'direct'"),
         ("from_dbt", model({"name": "a", "meta": {"anonrsik": {}}}), "column 'a'.*meta.anonrisk"),
         ("from_dbt", model({"name": "a", "meta": {"anonrisk": "quasi"}}), "holds one key, role"),
@@ -274,7 +274,7 @@ def test_meanings_of_tags_are_checked():
         Roles.from_tags([], {"x": "quas"})
     with pytest.raises(RolesDocumentError, match="column 'zip' is quasi, and no tag means that"):
         Roles(quasi=("zip",), columns=("zip",)).to_tags({"x": "direct"})
-    with pytest.raises(anonrisk.errors.ArgumentError, match="column 3 is not a text"):
+    with pytest.raises(anonrisk.errors.ArgumentError, match="column 3 is not named by a text"):
         Roles(quasi=(3,), columns=(3,)).to_tags()
 
 

@@ -119,7 +119,7 @@ def test_a_rule_for_each_budget_and_a_result_for_each_that_is_broken(check):
         "k": "error",
         "risk.prosecutor.highest": "warning",
     }
-    assert "at least 3 are asked for" in told["k"]["message"]["text"]
+    assert "at least 3 are required" in told["k"]["message"]["text"]
     (place,) = told["k"]["locations"]
     assert place["physicalLocation"]["artifactLocation"] == {
         "uri": "release.yaml",

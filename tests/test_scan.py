@@ -435,7 +435,7 @@ def test_a_file_that_changes_between_two_statements_is_noticed(tmp_path, monkeyp
         ([b"t.csv"], {}, ArgumentError, "not by bytes"),
         ([], {}, ArgumentError, "not by nothing"),
         ("nothing.parquet", {}, UnreadableTableError, "there is no file"),
-        ("*.nothing", {}, UnreadableTableError, "no file fits"),
+        ("*.nothing", {}, UnreadableTableError, "no file matches"),
         ("", {}, ArgumentError, "a path is empty"),
         ("-", {}, UnreadableTableError, "a pipe is not scanned"),
         ("t.jsonl", {}, UnreadableTableError, "JSON lines are not scanned"),

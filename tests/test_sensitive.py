@@ -76,7 +76,7 @@ def test_declared_roles_are_used(frame):
         (
             lambda t: t.anon.tcloseness("zip", "ill", "equal", order=["a"]),
             errors.ArgumentError,
-            "no use",
+            "has no effect with distance",
         ),
         (
             lambda t: t.anon.tcloseness("zip", "ill", order=["flu", "flu"]),
@@ -113,7 +113,7 @@ def test_declared_roles_are_used(frame):
         (
             lambda t: t.anon.at_risk("zip", sensitive="ill", t=0.2, variant="recursive", c=2),
             errors.ArgumentError,
-            "variant= and c= have no use without l=",
+            "variant= and c= have no effect without l=",
         ),
         (
             lambda t: t.anon.at_risk("zip", sensitive="ill", t=0.2, c=2),
@@ -123,7 +123,7 @@ def test_declared_roles_are_used(frame):
         (
             lambda t: t.anon.at_risk("zip", sensitive="ill", l=2, distance="equal"),
             errors.ArgumentError,
-            "distance= has no use without t=",
+            "distance= has no effect without t=",
         ),
         (
             lambda t: t.anon.at_risk("zip", sensitive="nope", l=2),

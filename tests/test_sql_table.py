@@ -350,5 +350,6 @@ def test_words_that_change_a_table_are_refused_before_any_statement(engine, monk
     table = anonrisk.sql.table(engine, "people", quasi=["zip", "Age"])
     monkeypatch.setattr(reading, "guarded", lambda _: pytest.fail("a statement was sent"))
     for word in ("apply", "generalize", "perturb", "pseudonymize", "trajectory"):
-        with pytest.raises(UnsupportedFrameError, match=f"^'{word}' is not asked of a database"):
+        says = f"^'{word}' is not available for a table in a database"
+        with pytest.raises(UnsupportedFrameError, match=says):
             getattr(table.anon, word)("zip")

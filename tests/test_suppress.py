@@ -199,7 +199,7 @@ WRONG = [
     (lambda t: chosen(t, 9), errors.ArgumentError, "larger than"),
     (lambda t: chosen(t, 2, cells=False), errors.ArgumentError, "match fewer"),
     (lambda t: chosen(t, 2, suppressed="?"), errors.ArgumentError, "become missing"),
-    (lambda t: chosen(t, 2, unit="who"), errors.ArgumentError, "one row a person"),
+    (lambda t: chosen(t, 2, unit="who"), errors.ArgumentError, "one row per person"),
     (
         lambda t: chosen(t, 2, column_weights={"agee": 1}),
         errors.ColumnNotFoundError,

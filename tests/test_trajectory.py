@@ -541,7 +541,7 @@ def test_measured_and_modelled_side_by_side():
 
 def test_the_model_says_which_question_it_answers_and_for_which_k():
     table = pd.DataFrame(cells(made(2, n_users=60)))
-    said = "model: users with just so many records, in order; measured: points of whole traces"
+    said = "model: users with exactly that many records, in order; measured: points of whole traces"
     asked = {"length": 2, "seed": 0}
     two = table.anon.trajectory("item", unit="user", **asked)
     for text in (repr(two).replace("\n  ", " "), two._repr_html_()):
@@ -577,7 +577,7 @@ def test_the_picture_shows_both():
     axes = table.anon.trajectory("item", unit="user", length=3, seed=0).plot()
     assert [line.get_label() for line in axes.get_lines()] == [
         "measured: points of whole traces, in any order",
-        "Zipf model: just so many records each, in order",
+        "Zipf model: exactly that many records each, in order",
     ]
     import matplotlib.pyplot as plt
 

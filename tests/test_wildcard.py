@@ -225,7 +225,7 @@ def test_so_does_what_follows_from_their_sizes(call):
 @pytest.mark.contract
 def test_persons_are_not_matched(frame):
     table = frame(PEOPLE)
-    with pytest.raises(errors.ArgumentError, match="one row a person"):
+    with pytest.raises(errors.ArgumentError, match="one row per person"):
         table.anon.k("zip", unit="who", missing="wildcard")
 
 

@@ -9,7 +9,7 @@ from anonrisk.core.arguments import one_of
 from anonrisk.core.columns import require
 from anonrisk.core.literals import OnUnseen
 from anonrisk.core.protocols import ChecksTables
-from anonrisk.core.render import percent
+from anonrisk.core.render import kind_name, percent
 from anonrisk.engines import engine_for
 from anonrisk.engines.refusals import check_unseen
 from anonrisk.errors import ArgumentError, EngineError, PlanError, UnseenValuesError, raise_alone
@@ -80,10 +80,10 @@ def apply(
     ['101*', '101*', '102*', '102*']
     """
     if not isinstance(plan, Plan):
-        raise ArgumentError(f"a plan is what anonrisk.plan gives, not a {type(plan).__name__}")
+        raise ArgumentError(f"apply takes a plan made by anonrisk.plan, not {kind_name(plan)}")
     one_of(on_unseen, "on_unseen", get_args(OnUnseen))
     if policy is not None and not isinstance(policy, ChecksTables):
-        raise ArgumentError(f"policy= takes an anonrisk.Policy, not a {type(policy).__name__}")
+        raise ArgumentError(f"policy= takes an anonrisk.Policy, not {kind_name(policy)}")
     engine = engine_for(frame)
     schema = engine.schema(frame)
     require(plan.qids, "the plan's column", schema.columns)
@@ -97,7 +97,8 @@ def apply(
         raise_alone(
             UnseenValuesError(
                 f"{error}. on_unseen='suppress' leaves such records out, on_unseen='top' makes "
-                "them as coarse as can be; or make a new plan with previous="
+                "them as coarse as possible;"
+                " or make a new plan with previous="
             )
         )
     if policy is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from anonrisk.core.arguments import refuse_renamed
 from anonrisk.engines.one_state import one_state
-from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,8 +45,7 @@ def in_one_state(word: Callable[Given, Gives]) -> Callable[Given, Gives]:
 
     @wraps(word)
     def asking(*args: Given.args, **kwargs: Given.kwargs) -> Gives:
-        for old in renamed.keys() & kwargs.keys():
-            raise ArgumentError(f"{old}= is no longer an argument: write {renamed[old]}")
+        refuse_renamed(kwargs, renamed)
         with one_state(args[0] if args else kwargs.get("frame"), word.__name__):
             return word(*args, **kwargs)
 

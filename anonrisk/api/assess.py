@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # What each says of a table, and how it follows from the classes.
 _OF_SIZES: dict[str, tuple[str, Callable[[ClassSizes], Any]]] = {
     "k": (
-        "size of the smallest class: so many people share every combination",
+        "size of the smallest class: at least that many people share every combination",
         lambda sizes: sizes.k,
     ),
     "uniqueness": (
@@ -114,7 +114,7 @@ def assess(
         others = (sensitive, measures, c, order, hierarchies, unit)
         words = (distance, missing, missing_sensitive)
         if any(x is not None for x in others) or words != ("auto", "value", "value"):
-            raise ArgumentError("a policy says everything itself: give it alone")
+            raise ArgumentError("a policy states everything itself: give it alone")
         assessed: Assessment = qids.assess(frame)
         return assessed
     names = _measures(measures, c)
@@ -124,7 +124,7 @@ def assess(
     if not of_values:
         if sensitive is not None or missing_sensitive != "value":
             raise ArgumentError(
-                "sensitive= and missing_sensitive= have no use without a measure of its values"
+                "sensitive= and missing_sensitive= have no effect without a measure of its values"
             )
         engine, question = question_of(frame, qids, unit=unit, missing=missing, wildcard=True)
         alone_sizes = ClassSizes.of(engine.count(frame, question)[0])
@@ -158,7 +158,7 @@ def _measures(value: Sequence[str] | None, c: float | None) -> list[str]:
     if value is None:
         return [name for name in MEANINGS if name not in with_c or c is not None]
     if not isinstance(value, (str, list, tuple, set)):
-        raise ArgumentError("measures is a list of their names")
+        raise ArgumentError("measures= must be a list of names")
     names = [
         one_of(name, "measure", list(MEANINGS))
         for name in ([value] if isinstance(value, str) else value)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.api.sensitive import diversity_score, question_about, refuse_closeness, with_distance
-from anonrisk.core.arguments import not_negative, positive, whole_number
+from anonrisk.core.arguments import not_negative, one_of, positive, whole_number
+from anonrisk.core.literals import Missing
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.change import BreakingClasses
 from anonrisk.measures.counts.question import Score
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anonrisk.core.columns import FrameT, Name, Names
-    from anonrisk.core.literals import Distance, Diversity, Missing, MissingOrWildcard
+    from anonrisk.core.literals import Distance, Diversity, MissingOrWildcard
 
 _DEFAULT_K = 5
 
@@ -83,12 +84,13 @@ def at_risk(
     size = None if k is None else whole_number(k, "k", at_least=1)
     score = diversity_score(variant, c)
     if l is None and score != Score("distinct"):
-        raise ArgumentError("variant= and c= have no use without l=")
+        raise ArgumentError("variant= and c= have no effect without l=")
     if t is None:
         refuse_closeness(distance, order, hierarchies, "t=")
     if l is None and t is None:
+        one_of(missing_sensitive, "missing_sensitive", get_args(Missing))
         if sensitive is not None or missing_sensitive != "value":
-            raise ArgumentError("sensitive= and missing_sensitive= have no use without l= or t=")
+            raise ArgumentError("sensitive= and missing_sensitive= have no effect without l= or t=")
         engine, question = question_of(frame, qids, unit=unit, missing=missing, wildcard=True)
         return engine.keep(frame, BreakingClasses(question, size or _DEFAULT_K))
     diversity = None if l is None else (score, positive(l, "l"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anonrisk.core.arguments import renaming
 from anonrisk.measures import entropy as _entropy
 from anonrisk.measures import risk as _risk
 from anonrisk.measures.counts.class_sizes import ClassCounts
@@ -33,6 +34,7 @@ class ClassSizes(ClassCounts):
 
     # ---- information ----------------------------------------------------------------------
 
+    @renaming(order="alpha=")
     def entropy(self, alpha: float = 1, *, quantile: float | None = None) -> float:
         """Entropy of the quasi-identifier in bits; see `anonrisk.entropy`."""
         self.refuse_overlap()

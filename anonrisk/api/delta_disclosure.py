@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.sensitive import worst
+from anonrisk.core.arguments import true_or_false
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
@@ -64,5 +65,5 @@ def delta_disclosure(
     >>> df.anon.delta_disclosure("zip", "illness")
     0.0
     """
-    name = "strict_delta" if strict else "delta"
+    name = "strict_delta" if true_or_false(strict, "strict") else "delta"
     return worst(frame, qids, sensitive, name, unit, missing, missing_sensitive)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.core import column_roles
-from anonrisk.core.arguments import positive, whole_number
+from anonrisk.core.arguments import positive, true_or_false, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
 from anonrisk.core.interrupt import interruptible
 from anonrisk.core.progress import shown, tell
@@ -153,7 +153,7 @@ def find_qids(
     check_missing(missing)
     engine = engine_for(frame)
     question, apart, left_out = _asked(engine, frame, qids, unit, missing)
-    if explain:
+    if true_or_false(explain, "explain"):
         return _plan(engine, question.qid, max_size)
     with shown(progress=progress):
         tell("reading the columns")

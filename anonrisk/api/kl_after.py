@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -173,7 +173,7 @@ def kl_after(
     engine, question = question_of(frame, qids, unit=unit, missing=missing)
     known = engine.schema(frame).columns
     ways = [_read(step, question.qid, known) for step in _listed(steps)]
-    sizes = [None] * (len(ways) + 1) if n_values is None else list(n_values)
+    sizes = [None] * (len(ways) + 1) if n_values is None else _several(n_values)
     if len(sizes) != len(ways) + 1:
         raise ArgumentError(
             f"n_values needs {len(ways) + 1} numbers: for the table as it is and for each step"
@@ -196,6 +196,10 @@ def _measured(
     n, classes = counted.n_memberships, counted.n_classes
     words, bias = _words(widths, recodings), (classes - 1) / (2 * n)
     return KlStep(words, n, classes, kl.n_values, float(kl), bias)
+
+
+def _several(n_values: Any) -> list[Any]:
+    return list(n_values) if isinstance(n_values, Iterable) else [n_values]
 
 
 def _listed(steps: Any) -> list[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.core.columns import as_name, as_names, check_missing, require
+from anonrisk.core.render import kind_name
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
 
@@ -164,4 +165,4 @@ def _moment(at: Any) -> tuple[int | None, bool]:
         return instant(at, "at"), True
     if isinstance(at, dt.date) and not isinstance(at, dt.datetime):
         return instant(dt.datetime(at.year, at.month, at.day, tzinfo=dt.UTC), "at"), True
-    raise ArgumentError(f"at= is a date, a datetime or a whole number, not a {type(at).__name__}")
+    raise ArgumentError(f"at= is a date, a datetime or a whole number, not {kind_name(at)}")

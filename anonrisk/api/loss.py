@@ -31,7 +31,7 @@ def refuse_weights(loss: str, weights: Mapping[Any, float] | None) -> None:
     """Reject weights of columns where a loss does not look at columns."""
     if weights is not None and loss not in _BY_COLUMN:
         raise ArgumentError(
-            f"column_weights= has no use with loss={loss!r}, which looks at classes and not at "
+            f"column_weights= has no effect with loss={loss!r}, which looks at classes and not at "
             f"columns; it goes with {', '.join(map(repr, _BY_COLUMN))}"
         )
 

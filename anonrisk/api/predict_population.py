@@ -75,7 +75,7 @@ def predict_population(
 
     Notes
     -----
-    The table is taken to be a simple random sample, one record a person. P0: over all numbers D_F
+    The table is taken to be a simple random sample, one record per person. P0: over all numbers D_F
     of population classes of size F that agree with the table's class sizes (with 95% confidence,
     all rows together) and have N people, the least and the largest of both:
 
@@ -132,7 +132,7 @@ def predict_population(
 
 
 _NO_UNIT = (
-    "unit= does not go with weight= or the log-linear model: reduce the table to one row a person"
+    "unit= does not go with weight= or the log-linear model: reduce the table to one row per person"
 )
 
 

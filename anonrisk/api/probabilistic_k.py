@@ -121,7 +121,9 @@ def measured_domain(
     unknown = next((name for name in fields if name not in question.qid), None)
     if unknown is not None:
         hint = nearest(unknown, question.qid)
-        raise ArgumentError(f"domain_sizes names {unknown!r}, which is no quasi-identifier{hint}")
+        raise ArgumentError(
+            f"domain_sizes names {unknown!r}, which is not a quasi-identifier{hint}"
+        )
     sets = tuple((name,) for name in question.qid)
     wider = type(question)((question.qid, *sets), question.unit, question.missing)
     sizes, *singles = engine.count(frame, wider)
@@ -136,7 +138,7 @@ def measured_domain(
             single.n_classes
         ):
             raise ArgumentError(
-                f"{name!r} has more different values in the table than its domain size says"
+                f"{name!r} has more different values in the table than its domain size allows"
             )
     known = domain_sizes is not None and all(name in domain_sizes for name in question.qid)
     return sizes, domain_size(fields[name] for name in question.qid), known

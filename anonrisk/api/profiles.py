@@ -9,7 +9,7 @@ import numpy as np
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.sensitive import question_about, with_distance
-from anonrisk.core.arguments import one_of, positive
+from anonrisk.core.arguments import one_of, positive, renaming
 from anonrisk.errors import ArgumentError
 from anonrisk.measures import alpha, beta_likeness, delta_disclosure
 from anonrisk.measures.counts.class_profiles import ValueCounts
@@ -43,6 +43,7 @@ class ClassProfiles(ValueCounts):
         """Return the same counts as an object of this class."""
         return cls(**{name: getattr(counted, name) for name in counted.__dataclass_fields__})
 
+    @renaming(kind="variant=")
     def ldiv(self, variant: Diversity = "distinct", *, c: float | None = None) -> float:
         """l-diversity of the worst class; see `anonrisk.ldiv`."""
         if variant != "recursive" and c is not None:
@@ -54,13 +55,14 @@ class ClassProfiles(ValueCounts):
         """t-closeness of the worst class; see `anonrisk.tcloseness`."""
         known = {"equal": True, "ordered": self.ordered, "hierarchical": self.levels is not None}
         if not known.get(distance):
-            raise ArgumentError(f"distance={distance!r} is not among what these profiles know")
+            raise ArgumentError(f"distance={distance!r} is not known to these profiles")
         return FORMULAS[distance].worst(self)
 
     def alpha(self) -> float:
         """Largest share that one value has of a class."""
         return alpha.ALPHA.worst(self)
 
+    @renaming(kind="variant=")
     def beta_likeness(self, variant: Likeness = "basic") -> float:
         """Largest relative gain of a value; see `anonrisk.beta_likeness`."""
         one_of(variant, "variant", ("basic", "enhanced"))
@@ -124,7 +126,7 @@ def profiles(
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
     )
     if len(columns) > 1:
-        raise ArgumentError("profiles are of one sensitive column at a time")
+        raise ArgumentError("profiles takes one sensitive column at a time")
     about, _ = with_distance(
         engine, frame, columns[0], distance, order=order, hierarchies=hierarchies
     )

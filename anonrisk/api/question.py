@@ -62,7 +62,7 @@ def _check_wildcard(question: Question) -> None:
     if question.unit is not None:
         raise ArgumentError(
             f"missing='wildcard' counts records, not the persons of unit {question.unit!r}: reduce "
-            "the table to one row a person, or use missing='value'"
+            "the table to one row per person, or use missing='value'"
         )
     if any(len(qid) > bounds.MAX_WILDCARD_COLUMNS for qid in question.qids):
         raise ArgumentError(

@@ -43,7 +43,7 @@ def risk(
     frame, qids, unit, missing
         As in `anonrisk.classes`; ``missing="wildcard"`` without what is said of a population.
     population : DataFrame, optional
-        The larger table that this one is a sample of, of the same library, one row a person.
+        The larger table that this one is a sample of, of the same library, one row per person.
     weight : name, optional
         A column of sampling weights, each at least 1, of a table in which not everybody had the
         same chance to be.
@@ -129,12 +129,12 @@ def risk(
     if sum(values) > 1:
         raise ArgumentError("give one of population=, weight= and sampling_fraction=, not several")
     if unit is not None and (values[0] or values[1] or household is not None):
-        raise ArgumentError("unit= goes with sampling_fraction= only: reduce to one row a person")
+        raise ArgumentError("unit= goes with sampling_fraction= only: reduce to one row per person")
     alone = not any(values) and household is None
     engine, question = question_of(frame, qids, unit=unit, missing=missing, wildcard=alone)
     if question.unit is not None and (values[0] or values[1] or household is not None):
         # A declared unit is as binding as one in the call.
-        raise ArgumentError("the table has a unit: reduce it to one row a person first")
+        raise ArgumentError("the table has a unit: reduce it to one row per person first")
     against = against_of(engine, frame, question, population, weight, household)
     if population is not None:
         result = of_population(engine.match(frame, InPopulation(question, against)))
@@ -157,7 +157,7 @@ def matched_of(frame: Any, qids: Any, population: Any, missing: str) -> Matched:
         raise ArgumentError("population= is needed: a table of the people this one is a sample of")
     engine, question = question_of(frame, qids, unit=None, missing=missing)
     if question.unit is not None:
-        raise ArgumentError("the table has a unit: reduce it to one row a person first")
+        raise ArgumentError("the table has a unit: reduce it to one row per person first")
     against = against_of(engine, frame, question, population, None, None)
     return engine.match(frame, InPopulation(question, against))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.question import question_of
 from anonrisk.core import column_roles
-from anonrisk.core.arguments import one_of, positive
+from anonrisk.core.arguments import one_of, positive, true_or_false
 from anonrisk.core.columns import as_names, require
 from anonrisk.core.literals import Distance
 from anonrisk.errors import ArgumentError, RoleConflictError, RolesNotGivenError
@@ -80,7 +80,7 @@ def refuse_closeness(distance: str, order: Any, hierarchies: Any, needs: str) ->
     fields = {"distance": distance != "auto", "order": order is not None}
     fields["hierarchies"] = hierarchies is not None
     for name in (name for name, is_given in fields.items() if is_given):
-        raise ArgumentError(f"{name}= has no use without {needs}")
+        raise ArgumentError(f"{name}= has no effect without {needs}")
 
 
 def with_distance(
@@ -107,7 +107,7 @@ def with_distance(
         else:
             distance = "equal"
     if order is not None and distance != "ordered":
-        raise ArgumentError(f"order= has no use with distance={distance!r}")
+        raise ArgumentError(f"order= has no effect with distance={distance!r}")
     if (hierarchy is None) == (distance == "hierarchical"):
         raise ArgumentError("distance='hierarchical' and hierarchies= belong together")
     if distance == "ordered":
@@ -144,7 +144,7 @@ def _order(value: Any) -> tuple[Any, ...] | None:
 
 def against(question: Question, sensitive: Sensitive, all_names: Qid, *, joint: bool) -> Question:
     """Take the other sensitive columns into the quasi-identifier, where that is asked for."""
-    if not joint:
+    if not true_or_false(joint, "joint"):
         return question
     others = tuple(name for name in all_names if name != sensitive.column)
     return replace(question, qids=((*question.qid, *others),))

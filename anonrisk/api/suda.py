@@ -112,7 +112,7 @@ def suda(
     engine, question = question_of(frame, qids, unit=None, missing=missing)
     if question.unit is not None:
         raise ArgumentError(
-            "suda scores records and knows no unit; bring the table to one row a person"
+            "suda scores records and takes no unit; bring the table to one row per person"
         )
     if len(question.qid) > MAX_COLUMNS:
         raise ArgumentError(f"suda takes at most {MAX_COLUMNS} columns")

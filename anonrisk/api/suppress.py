@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
-from anonrisk.core.arguments import by_column, not_negative, one_of, whole_number
+from anonrisk.core.arguments import by_column, not_negative, one_of, true_or_false, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.literals import SuppressedAs
 from anonrisk.errors import ArgumentError
@@ -121,6 +121,8 @@ def suppress(
         raise ArgumentError("k is needed: the size from which a class is large enough")
     k = whole_number(k, "k", at_least=1)
     one_of(missing, "missing", get_args(SuppressedAs))
+    true_or_false(cells, "cells")
+    true_or_false(shared, "shared")
     _check_marker(suppressed)
     engine, question = question_of(frame, qids, unit=unit, missing="value")
     if missing == "wildcard":
@@ -161,7 +163,7 @@ def _chosen_by(question: Question, marker: Any, weights: Mapping[Any, float] | N
     if question.unit is not None:
         raise ArgumentError(
             f"missing='wildcard' counts records, and unit {question.unit!r} has several: bring the "
-            "table to one row a person, or take missing='value'"
+            "table to one row per person, or take missing='value'"
         )
     fields = by_column(weights, "column_weights")
     require(fields, "column of column_weights=", question.qid)

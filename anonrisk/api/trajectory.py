@@ -6,7 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
-from anonrisk.core.arguments import one_of, whole_number
+from anonrisk.core.arguments import one_of, true_or_false, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
 from anonrisk.core.progress import shown, tell
 from anonrisk.engines import engine_for
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from anonrisk.predict.trajectory import Trajectory, TrajectoryStep
 
 _LONGEST = 50
+_MOST_DRAWS = 10**6
 
 
 @in_one_state
@@ -141,7 +142,7 @@ def trajectory(
     Traces of card over station: 9 records of 3 users, 4 items; records, as a set, k
       = 2
     Zipf: exponent 0.713 by least squares over 4 items, R² = 0.685
-    model: users with just so many records, in order; measured: points of whole
+    model: users with exactly that many records, in order; measured: points of whole
       traces, in any order
     length   users   singled out    95% interval    model:   suppressed       model:
                                                    singled                suppressed
@@ -160,10 +161,10 @@ def trajectory(
         raise ArgumentError(f"max_length={longest} is less than length={asked}")
     if longest > _LONGEST:
         raise ArgumentError(f"length is at most {_LONGEST}")
-    least, times = whole_number(k, "k", at_least=2), whole_number(draws, "draws", at_least=1)
+    least = whole_number(k, "k", at_least=2)
+    times = whole_number(draws, "draws", at_least=1, at_most=_MOST_DRAWS)
     size = None if sample is None else whole_number(sample, "sample", at_least=1)
-    if not isinstance(ordered, bool):
-        raise ArgumentError("ordered must be True or False")
+    true_or_false(ordered, "ordered")
     if points == "consecutive" and (size is not None or times > 1 or seed is not None):
         raise ArgumentError("consecutive records are counted, not drawn: no sample, seed or draws")
     if time is None and (ordered or points == "consecutive"):

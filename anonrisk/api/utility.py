@@ -104,7 +104,7 @@ def utility(
     (0.475, 1.0, 0.5)
     """
     if loss_word(loss) in ("target", "private") and sensitive is None:
-        raise ArgumentError(f"loss={loss!r} is about a column: name it, sensitive=")
+        raise ArgumentError(f"loss={loss!r} is about a column: name it with sensitive=")
     engine, question = question_of(original, qids, unit=None, missing="value")
     qid = question.qid
     changed_engine = engine_for(frame)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import wraps
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from unicodedata import category
 
 from anonrisk.core.columns import nearest
+from anonrisk.core.render import kind_name, with_article
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+Item = TypeVar("Item")
+Taken = ParamSpec("Taken")
+Result = TypeVar("Result")
 
 # Control characters, halves of characters, and ends of lines and paragraphs.
 _UNFIT = frozenset({"Cc", "Cs", "Zl", "Zp"})
@@ -29,6 +35,37 @@ def _within(value: Any) -> bool:
         return False
 
 
+def refuse_renamed(keywords: Mapping[str, Any], renamed: Mapping[str, str]) -> None:
+    """Raise for a keyword that had another name before version 0.9."""
+    for old in renamed.keys() & keywords.keys():
+        raise ArgumentError(f"{old}= is no longer an argument: write {renamed[old]}")
+
+
+def renaming(**renamed: str) -> Callable[[Callable[Taken, Result]], Callable[Taken, Result]]:
+    """Let a method answer the old names of its keywords with the new ones.
+
+    Examples
+    --------
+    >>> @renaming(order="alpha=")
+    ... def entropy(alpha: float = 1) -> float:
+    ...     return alpha
+    >>> entropy(order=2)
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.ArgumentError: order= is no longer an argument: write alpha=
+    """
+
+    def decorate(method: Callable[Taken, Result]) -> Callable[Taken, Result]:
+        @wraps(method)
+        def checked(*args: Taken.args, **kwargs: Taken.kwargs) -> Result:
+            refuse_renamed(kwargs, renamed)
+            return method(*args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
 def by_column(value: Any, name: str) -> dict[Any, Any]:
     """Read a mapping from columns, which may be left out.
 
@@ -38,11 +75,11 @@ def by_column(value: Any, name: str) -> dict[Any, Any]:
     ({}, {'zip': 2})
     """
     if value is not None and not isinstance(value, Mapping):
-        raise ArgumentError(f"{name}= is a dict from columns, not a {type(value).__name__}")
+        raise ArgumentError(f"{name}= must be a dict keyed by column, not {kind_name(value)}")
     return dict(value or {})
 
 
-def whole_number(value: Any, what: str, *, at_least: int) -> int:
+def whole_number(value: Any, what: str, *, at_least: int, at_most: int | None = None) -> int:
     """Read a whole number; True is not one, nor is 2.5.
 
     Examples
@@ -54,6 +91,8 @@ def whole_number(value: Any, what: str, *, at_least: int) -> int:
         raise ArgumentError(f"{what} must be a whole number, at least {at_least}")
     if int(value) >= _TOO_LARGE:
         raise ArgumentError(f"{what} must be a whole number of at most 300 digits")
+    if at_most is not None and int(value) > at_most:
+        raise ArgumentError(f"{what} must be a whole number, at most {at_most:,}")
     return int(value)
 
 
@@ -106,9 +145,68 @@ def one_of(value: Any, what: str, words: Sequence[str]) -> str:
     """
     if not isinstance(value, str) or value not in words:
         known = ", ".join(map(repr, words))
-        shown = repr(value[:_QUOTED]) if isinstance(value, str) else f"a {type(value).__name__}"
+        shown = repr(value[:_QUOTED]) if isinstance(value, str) else kind_name(value)
         raise ArgumentError(f"{what}={shown} is not one of {known}{nearest(shown, words)}")
     return str(value)
+
+
+def true_or_false(value: Any, what: str) -> bool:
+    """Read a switch; what only counts as true or false, such as a table, is not one.
+
+    Examples
+    --------
+    >>> true_or_false(True, "strict")
+    True
+    """
+    if not isinstance(value, bool):
+        raise ArgumentError(f"{what} must be True or False, not {kind_name(value)}")
+    return value
+
+
+def text_or_none(value: Any, what: str) -> str | None:
+    """Read a text that may be left out.
+
+    Examples
+    --------
+    >>> text_or_none("People", "title"), text_or_none(None, "title")
+    ('People', None)
+    """
+    if value is not None and not isinstance(value, str):
+        raise ArgumentError(f"{what} must be a text, not {kind_name(value)}")
+    return value
+
+
+def instance_of(value: Any, kind: type[Item], what: str) -> Item:
+    """Read an object of one type.
+
+    Examples
+    --------
+    >>> instance_of("zip", str, "name")
+    'zip'
+    """
+    if not isinstance(value, kind):
+        raise ArgumentError(f"{what} must be {with_article(kind.__name__)}, not {kind_name(value)}")
+    return value
+
+
+def list_of(value: Any, kind: type[Item], rule: str) -> tuple[Item, ...]:
+    """Read a list whose items are all of one type; left out, it is empty.
+
+    Examples
+    --------
+    >>> list_of(["a.csv"], str, "files must be a list of texts")
+    ('a.csv',)
+    >>> list_of("a.csv", str, "files must be a list of texts")
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.ArgumentError: files must be a list of texts, not a str
+    """
+    items = () if value is None else value
+    listed = isinstance(items, (list, tuple))
+    wrong = [item for item in items if not isinstance(item, kind)] if listed else [items]
+    if wrong:
+        raise ArgumentError(f"{rule}, not {kind_name(wrong[0])}")
+    return tuple(items)
 
 
 def line_of_text(value: Any, what: str, longest: int) -> str:

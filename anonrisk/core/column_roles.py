@@ -106,7 +106,7 @@ class Roles(render.PrintedTable, InDocuments):
         names = dict.fromkeys((*self.columns, *sorted(self.classified, key=str)))
         odd = next((name for name in names if not isinstance(name, str)), None)
         if odd is not None:
-            raise ArgumentError(f"column {odd!r} is not a text, as columns of other tools are")
+            raise ArgumentError(f"column {odd!r} is not named by a text, as other tools require")
         return {
             str(name): [
                 *(role for role in ROLE_NAMES if name in getattr(self, role)),

@@ -10,7 +10,7 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, get_args
 
 from anonrisk.core.literals import Missing, MissingOrWildcard
-from anonrisk.core.render import count_of
+from anonrisk.core.render import count_of, kind_name
 from anonrisk.errors import (
     ArgumentError,
     ColumnNotFoundError,
@@ -159,8 +159,7 @@ def as_name(value: Any, role: str) -> Name:
     """
     plain = isinstance(value, (str, bytes, Number, tuple, date))
     if not plain or not _hashable(value):
-        kind = type(value).__name__
-        raise ArgumentError(f"a {role} is given by the name of a column, not by a {kind}")
+        raise ArgumentError(f"a {role} is given by the name of a column, not by {kind_name(value)}")
     return cast("Name", value)
 
 
@@ -250,11 +249,11 @@ def require(names: Iterable[Name], role: str, columns: Sequence[Name]) -> None:
 
 def check_missing(missing: Any, *, wildcard: bool = False) -> None:
     """Reject a policy for missing values that does not exist, or that is not for this call."""
-    if missing == "wildcard" and not wildcard:
-        raise no_wildcard()
     words = MISSING_OR_WILDCARD if wildcard else MISSING
     if not isinstance(missing, str) or missing not in words:
-        value = repr(missing) if isinstance(missing, (str, type(None))) else type(missing).__name__
+        if isinstance(missing, str) and missing == "wildcard":
+            raise no_wildcard()
+        value = repr(missing) if isinstance(missing, str) else kind_name(missing)
         hint = nearest(missing, words) if isinstance(missing, str) else ""
         raise ArgumentError(f"missing={value} is not one of {', '.join(map(repr, words))}{hint}")
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.render import kind_name
 from anonrisk.errors import AnonRiskError, ArgumentError, StoreError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ _SQLITE = {
     11: "the file is damaged",
     13: "the disk is full",
     14: "the file cannot be opened",
-    18: "it takes a billion bytes at once, and these are more",
+    18: "it takes at most a billion bytes at once",
     26: "the file is not a database",
 }
 _POSTGRESQL = {
@@ -96,8 +97,9 @@ def open_store(url: Any, what: str) -> tuple[Engine, str]:
         except Exception:  # noqa: BLE001 - whatever it is, its message quotes the URL
             raise ArgumentError("this is not the URL of a database") from None
     else:
-        kind = type(url).__name__
-        raise ArgumentError(f"the url of {what} is a path, or that of a database, not a {kind}")
+        raise ArgumentError(
+            f"the url of {what} is a path, or that of a database, not {kind_name(url)}"
+        )
     parsed = _with_driver(parsed, what)
     place = _place(parsed)
     if parsed.get_backend_name() == "sqlite":
@@ -138,10 +140,10 @@ def has_tables(
     present, ours = set(inspect(connection).get_table_names()), set(tables.tables)
     if not present & ours:
         if present and connection.dialect.name == "sqlite":
-            raise error(f"{holds} something else than {what}")
+            raise error(f"{holds} something other than {what}")
         return False
     if ours - present:
-        raise error(f"{holds} a part of {what} only")
+        raise error(f"{holds} only a part of {what}")
     return True
 
 

@@ -127,17 +127,18 @@ class Reader:
         """Reject a number that is too long to be one."""
         if len(written) > _MOST_DIGITS:
             digits = count_of(len(written), "digit")
-            raise self.error(f"a number of {digits} is longer than any that a {self.what} has")
+            raise self.error(f"a number of {digits} is too long for a {self.what}")
         return written
 
     def too_large(self) -> AnonRiskError:
         """Return an error: aliases stand for too much."""
         return self.error(
-            f"the {self.what} is too large with its aliases (*) written out: write what is meant"
+            f"the {self.what} is too large with its aliases (*) written out: write the values "
+            "themselves"
         )
 
     def _too_deep(self) -> AnonRiskError:
-        return self.error(f"the {self.what} is nested too deeply to be one")
+        return self.error(f"the {self.what} is nested too deeply")
 
     def _not_yaml(self, why: str) -> AnonRiskError:
         return self.error(f"the {self.what} is not YAML of plain values{why}")
@@ -249,7 +250,7 @@ def _loader(yaml: Any, reader: Reader) -> Any:
             seen: set[Hashable] = set()
             for key_node, _ in node.value:
                 if key_node.tag == "tag:yaml.org,2002:merge":
-                    raise reader.error("merge keys (<<) are not taken: write the keys out")
+                    raise reader.error("merge keys (<<) are not supported: write the keys out")
                 if key_node.value in reader.words:
                     key_node.tag = "tag:yaml.org,2002:str"
                 key = self.construct_object(key_node, deep=True)

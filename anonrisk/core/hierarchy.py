@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from anonrisk.core.render import kind_name
 from anonrisk.errors import HierarchyError
 
 # What a column is generalised to has names that people know; a deeper tree is something else.
@@ -65,7 +66,7 @@ class Hierarchy:
             rows = list(value)
             if all(isinstance(row, (list, tuple)) and row for row in rows):
                 return _from_levels(list(row) for row in rows)
-        raise HierarchyError("a hierarchy is a nested dict, a table of levels or a path of one")
+        raise HierarchyError("a hierarchy is a nested dict, a table of levels or the path of one")
 
     @property
     def height(self) -> int:
@@ -142,7 +143,7 @@ def _paths_of(tree: Mapping[Any, Any]) -> Iterable[Node]:
             stack += [((*node, _label(label)), under, inside) for label, under in below.items()]
         elif isinstance(below, str) or not isinstance(below, Iterable):
             raise HierarchyError(
-                "below a node of a hierarchy is a dict of nodes or a list of values"
+                "below a node of a hierarchy there must be a dict of nodes or a list of values"
             )
         else:
             stack += [((*node, _label(label)), None, above) for label in below]
@@ -152,10 +153,9 @@ def _label(value: Any) -> str:
     """Write a label; a missing value names no node."""
     nan = isinstance(value, (float, np.floating)) and np.isnan(value)
     if value is None or nan or type(value).__name__ in ("NAType", "NaTType"):
-        raise HierarchyError("a node of the hierarchy is missing: None or NaN is no label")
+        raise HierarchyError("a node of the hierarchy is missing: None or NaN is not a label")
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        kind = type(value).__name__
-        raise HierarchyError(f"a label of a hierarchy is one value, not a {kind}")
+        raise HierarchyError(f"a label of a hierarchy is one value, not {kind_name(value)}")
     return text_of(value)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.render import kind_name
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -21,13 +22,12 @@ def as_path(value: Any, what: str, error: type[AnonRiskError] = ArgumentError) -
     >>> as_path(None, "a state")
     Traceback (most recent call last):
     ...
-    anonrisk.errors.ArgumentError: the path of a state is a text or a path, not a NoneType
+    anonrisk.errors.ArgumentError: the path of a state is a text or a path, not None
     """
     try:
         return Path(value)
     except TypeError:
-        kind = type(value).__name__
-        raise error(f"the path of {what} is a text or a path, not a {kind}") from None
+        raise error(f"the path of {what} is a text or a path, not {kind_name(value)}") from None
 
 
 def is_there(path: Path) -> bool:
@@ -40,4 +40,4 @@ def is_there(path: Path) -> bool:
 
 def why_not(error: OSError | ValueError) -> str:
     """Return what the system said; Python refuses some names before it asks."""
-    return getattr(error, "strerror", None) or "this is no name of a file"
+    return getattr(error, "strerror", None) or "this is not the name of a file"

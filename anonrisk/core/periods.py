@@ -6,6 +6,7 @@ import datetime as dt
 import re
 from typing import Any
 
+from anonrisk.core.render import kind_name
 from anonrisk.errors import ArgumentError
 
 _SECOND = 1_000_000
@@ -38,7 +39,7 @@ def microseconds(value: Any) -> int:
             re.fullmatch(r"\s*(\d+)\s*([A-Za-z]+)\s*", value) if isinstance(value, str) else None
         )
         if result is None or result[2] not in _UNITS:
-            shown = repr(value) if isinstance(value, str) else f"a {type(value).__name__}"
+            shown = repr(value) if isinstance(value, str) else kind_name(value)
             months = "; months and years are not all of one length" if result else ""
             raise ArgumentError(
                 f"period={shown} is not a number of {', '.join(list(_UNITS)[:-1])} or W{months}"
@@ -46,5 +47,5 @@ def microseconds(value: Any) -> int:
         # Python reads numbers of a few thousand digits only.
         length = int(result[1]) * _UNITS[result[2]] if len(result[1]) <= _MOST_DIGITS else 2**62
     if not 0 < length < 2**62:
-        raise ArgumentError("period must be longer than nothing, and not longer than history")
+        raise ArgumentError("period must be longer than zero and shorter than 146,000 years")
     return int(length)

@@ -50,7 +50,7 @@ def start(ax: Axes | None, rows: int = 0) -> tuple[Axes, Colours]:
         height = 1.9 + 0.36 * rows if rows else 4.4
         _, ax = plt.subplots(figsize=(8, height), layout="constrained")
     if not isinstance(ax, Drawn):
-        raise ArgumentError(f"ax is a matplotlib Axes, not a {type(ax).__name__}")
+        raise ArgumentError(f"ax is a matplotlib Axes, not {render.kind_name(ax)}")
     red, green, blue = to_rgb(ax.get_facecolor())
     ax.spines[["top", "right"]].set_visible(False)
     return ax, LIGHT if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else DARK

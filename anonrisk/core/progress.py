@@ -16,6 +16,8 @@ from contextvars import ContextVar, copy_context
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from anonrisk.core.arguments import true_or_false
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -121,6 +123,8 @@ def shown(*, progress: bool | None = None) -> Iterator[None]:
 
 def _screen(*, progress: bool | None) -> Callable[[], Screen] | None:
     """Find out where to show it; None where nobody looks, or others may write at the same time."""
+    if progress is not None:
+        true_or_false(progress, "progress")
     if progress is False or threading.current_thread() is not threading.main_thread():
         return None
     if progress is None and ({"CI", "PYTEST_CURRENT_TEST"} & os.environ.keys()):

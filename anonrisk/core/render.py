@@ -148,6 +148,28 @@ def count_of(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def with_article(noun: str) -> str:
+    """Write a noun behind its indefinite article.
+
+    Examples
+    --------
+    >>> with_article("IBAN"), with_article("UUID or hash"), with_article("ndarray")
+    ('an IBAN', 'a UUID or hash', 'an ndarray')
+    """
+    return f"{'an' if noun[:1] in 'AEIOaeio' or noun.startswith('nd') else 'a'} {noun}"
+
+
+def kind_name(value: object) -> str:
+    """Return what a wrong argument is, for an error that must not quote it.
+
+    Examples
+    --------
+    >>> kind_name(3), kind_name("zip"), kind_name(None)
+    ('an int', 'a str', 'None')
+    """
+    return "None" if value is None else with_article(type(value).__name__)
+
+
 def bytes_of(number: int) -> str:
     """Write a size of files.
 

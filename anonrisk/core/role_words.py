@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import nearest
 from anonrisk.core.documents import Reader
+from anonrisk.core.render import kind_name
 from anonrisk.errors import RolesDocumentError
 
 if TYPE_CHECKING:
@@ -37,9 +38,10 @@ def role_words(value: Any, where: str) -> tuple[str, ...]:
     words = value if isinstance(value, list) else [value]
     for word in words:
         if word not in WORDS:
-            shown = repr(word) if isinstance(word, str) else f"a {type(word).__name__}"
+            shown = repr(word) if isinstance(word, str) else kind_name(word)
             raise RolesDocumentError(
-                f"{where}: {shown} is no role; there are {', '.join(WORDS)}{nearest(word, WORDS)}"
+                f"{where}: {shown} is not a role; the roles are "
+                f"{', '.join(WORDS)}{nearest(word, WORDS)}"
             )
     if not words:
         raise RolesDocumentError(f"{where}: the list of roles is empty; leave it out, or fill it")
@@ -56,8 +58,9 @@ def read_document(source: Any, what: str) -> dict[str, Any]:
     if isinstance(source, Mapping):
         return dict(source)
     if not isinstance(source, (str, Path)):
-        kind = type(source).__name__
-        raise RolesDocumentError(f"the {what} is a dict, JSON text or a path, not a {kind}")
+        raise RolesDocumentError(
+            f"the {what} is a dict, JSON text or a path, not {kind_name(source)}"
+        )
     read = Reader(what, RolesDocumentError)
     if isinstance(source, str) and source.lstrip()[:1] in {"{", "["}:
         document = read.json(source)
@@ -90,7 +93,7 @@ def named_entries(value: Any, where: str) -> dict[str, dict[str, Any]]:
         if not isinstance(name, str):
             raise RolesDocumentError(f"{where} has an entry without a name")
         if name in results:
-            raise RolesDocumentError(f"{where} has two entries of the name {name!r}")
+            raise RolesDocumentError(f"{where} has two entries named {name!r}")
         results[name] = entry
     return results
 

@@ -323,7 +323,8 @@ def _rows(argument: Any) -> Iterable[Mapping[str, Any]]:
     for row in argument:
         if not isinstance(row, Mapping):
             raise RolesDocumentError(
-                f"the {TAGS} is a list of mappings, one a row, or the path of a .csv or .json file "
+                f"the {TAGS} is a list of mappings, one per row, or the path of a .csv or .json "
+                "file "
                 "that holds one; of a DataFrame, df.to_dict('records')"
             )
         yield {str(key).casefold(): value for key, value in row.items()}

@@ -120,9 +120,9 @@ def hospital(
     True
     """
     if n < 1:
-        raise ArgumentError(f"n is {n}, must be at least 1")
+        raise ArgumentError(f"n is {n}; it must be at least 1")
     if not 0 <= missing <= 1:
-        raise ArgumentError(f"missing is {missing}, must be from 0 to 1")
+        raise ArgumentError(f"missing is {missing}; it must be from 0 to 1")
     if registry is None:
         registry = citizens(min(_CITIZENS_PER_ADMISSION * n, TOTAL), seed=seed)
     # Not the stream of the registry, which was drawn from the seed itself.

@@ -65,7 +65,7 @@ def write_example(folder: str | Path = ".") -> tuple[Path, Path]:
         for name, content in contents.items():
             path = where / name
             if path.exists() and path.read_text(encoding="utf-8") != content:
-                raise ArgumentError(f"{str(path)!r} is there already, and is something else")
+                raise ArgumentError(f"{str(path)!r} already exists, and is something else")
             path.write_text(content, encoding="utf-8")
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or "something else is there"

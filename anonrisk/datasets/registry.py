@@ -136,7 +136,7 @@ def citizens(n: int = TOTAL, *, seed: int = 0) -> pd.DataFrame:
     """
     largest = sum(CITIZENS.values())
     if not 1 <= n <= largest:
-        raise ArgumentError(f"n is {n}, must be from 1 to {largest}")
+        raise ArgumentError(f"n is {n}; it must be from 1 to {largest}")
     rng = np.random.default_rng(seed)
     where = areas()
     residents = rng.multivariate_hypergeometric(where.residents, n, method="marginals")

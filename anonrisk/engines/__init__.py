@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
+from anonrisk.core.render import kind_name
 from anonrisk.engines.held import HeldTable
 from anonrisk.engines.narwhals import NarwhalsEngine, inside_narwhals, loaded
 from anonrisk.errors import ArgumentError, UnsupportedFrameError
@@ -58,7 +59,7 @@ def refuse_path(frame: Any) -> None:
     """Reject the path of a file in place of a table: nothing was read, and nothing can be said."""
     if isinstance(frame, (str, bytes, os.PathLike)):
         raise ArgumentError(
-            f"a table is needed, not where it is (a {type(frame).__name__}): read it, as with "
+            f"a table is needed, not its location ({kind_name(frame)}): read it, as with "
             "pandas.read_csv, or give anonrisk.scan(path), which reads it in parts"
         )
 
@@ -78,7 +79,7 @@ def _unsupported(frame: Any) -> UnsupportedFrameError:
     if isinstance(frame, loaded("pandas", "Series")) or kind == "polars.Series":
         hint = "; a Series becomes a table with to_frame()"
     elif hasattr(type(frame), "__arrow_c_stream__"):
-        hint = "; this one may be gone after one look: pyarrow.table() makes one that stays"
+        hint = "; this one may be used up after one reading: pyarrow.table() makes one that stays"
     elif callable(getattr(type(frame), "to_pandas", None)):
         hint = "; this one converts with its to_pandas()"
     return UnsupportedFrameError(
@@ -105,6 +106,6 @@ def _arrow_engine() -> Engine:
         from anonrisk.engines.arrow import ArrowEngine
     except ImportError:
         raise UnsupportedFrameError(
-            "tables that are neither of pandas nor of Spark need pyarrow: pip install pyarrow"
+            "tables of libraries other than pandas and Spark need pyarrow: pip install pyarrow"
         ) from None
     return cast("Engine", ArrowEngine())

@@ -52,7 +52,7 @@ def check_finite(values: NDArray[Any], counts: NDArray[np.int64], name: Name) ->
     refuse_infinite(int(counts[np.isinf(values)].sum()), name)
     if len(values) and math.isinf(float(values.max()) - float(values.min())):
         raise UnsupportedColumnError(
-            f"column {name!r} holds numbers whose distance is infinite to a computer: divide the "
+            f"column {name!r} holds numbers whose distance overflows to infinity: divide the "
             "column by 10, or make those numbers missing first"
         )
 

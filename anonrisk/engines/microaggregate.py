@@ -70,7 +70,7 @@ def too_large(name: Name) -> UnsupportedColumnError:
     """Return an error: means are computed with floats."""
     return UnsupportedColumnError(
         f"column {name!r} holds whole numbers beyond 2**53 (about 9e15), whose means would not be "
-        "exact; is it a number of something? Divide it first, or leave it out"
+        "exact; does it count something? Divide it first, or leave it out"
     )
 
 

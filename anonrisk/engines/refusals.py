@@ -58,7 +58,7 @@ def check_unseen(unseen_counts: UnseenCounts) -> None:
         if n
     )
     raise UnseenValuesError(
-        f"the hierarchy misses values of {columns}"
+        f"the hierarchy lacks values of {columns}"
         if columns
         else f"the plan has no region for {records}: none was like them when it was made"
     )
@@ -80,8 +80,9 @@ def not_noisy(name: Name, kind: str) -> UnsupportedColumnError:
 def not_markable(name: Name) -> ArgumentError:
     """Return an error: a text cannot stand among numbers with a fraction."""
     return ArgumentError(
-        f"column {name!r} holds numbers with a fraction, which have no one way to be written "
-        "beside a text: give suppressed=None (missing) or a number"
+        f"column {name!r} holds numbers with a fraction, which have no single written form beside "
+        "a text:"
+        " give suppressed=None (missing) or a number"
     )
 
 
@@ -105,7 +106,8 @@ def missing_sensitive(column: Name, n_missing: int) -> MissingSensitiveError:
     """Return how often a sensitive value is missing."""
     rows = count_of(n_missing, "row")
     return MissingSensitiveError(
-        f"sensitive column {column!r} is missing in {rows} and missing_sensitive='error' refuses",
+        f"sensitive column {column!r} is missing in {rows} and missing_sensitive='error' refuses "
+        "that",
         n_missing,
     )
 
@@ -201,7 +203,7 @@ def check_combinations(n_combinations: float, most: int) -> None:
         raise TooManyClassesError(
             f"the persons of the joined tables have {n_combinations:,.0f} combinations of classes, "
             f"more than the {most:,} that are counted: make quasi-identifiers coarser, or publish "
-            "fewer rows a person"
+            "fewer rows per person"
         )
 
 
@@ -222,7 +224,8 @@ def check_shared(keys: Sequence[Name | None], n_shared: Sequence[int]) -> None:
         if not n_persons:
             raise EmptyTableError(
                 f"table {number} of the link has no value of {key!r} in common with another one: "
-                "there is no join to measure; see whether the keys are written alike, or take the "
+                "there is no join to measure; check whether the keys are written alike, or take "
+                "the "
                 "table out of the link"
             )
 
@@ -231,7 +234,7 @@ def check_patterns(n_patterns: int) -> None:
     """Reject more ways to miss columns than can be compared with each other."""
     if n_patterns > bounds.MAX_PATTERNS:
         raise TooManyPatternsError(
-            "the records miss the quasi-identifiers in more than "
+            "quasi-identifiers are missing in more than "
             f"{bounds.MAX_PATTERNS:,} combinations, the most that missing='wildcard' takes: "
             "give fewer columns, or missing='value'"
         )
@@ -258,4 +261,4 @@ def in_order(groups: Iterable[Group]) -> list[Group]:
 
 def unknown(asked: Asks[Any]) -> NotImplementedError:
     """Return an error: a verb of an engine does not know what it is asked."""
-    return NotImplementedError(f"this engine is not asked for {type(asked).__name__} here")
+    return NotImplementedError(f"this engine does not answer {type(asked).__name__} here")

@@ -21,7 +21,7 @@ _DATABASES = ("DuckDB, PostgreSQL", "DataFusion", "SQLite", "scan")
 _WITH_DATES = ("DuckDB, PostgreSQL", "DataFusion", "scan")
 
 _READ = "read the table into pandas or Spark"
-_CHANGES = "gives a table with other cells, and nothing of ours is written to a database"
+_CHANGES = "returns a changed table, and anonrisk writes nothing to a database"
 _VISITS = "compares the records of each person with those of all others, one by one"
 # Words that change a table, or follow persons through it, and what to do instead.
 _WORDS = {
@@ -33,7 +33,7 @@ _WORDS = {
 
 
 def _not_asked(what: str) -> str:
-    return f"tables in a database are counted and scored, not asked for {what}: {_READ}"
+    return f"tables in a database are counted and scored; this is not available for {what}: {_READ}"
 
 
 OTHER_CELLS = _not_asked("a table with other cells")
@@ -41,12 +41,13 @@ WILDCARD = _not_asked("missing='wildcard'")
 LIMITS = _not_asked("the records of classes that break a limit of l or t")
 SQLITE_STATE = _not_asked("a state: SQLite has no types of dates, instants, decimals and booleans")
 NO_PLACES = (
-    "which a database may write in more than one way: they are not looked up in an order or a "
-    f"hierarchy there; {_READ}"
+    "which a database may write in more than one way, so that they cannot be looked up in an order "
+    "or a hierarchy;"
+    f" {_READ}"
 )
 NO_ROLES = (
     "cannot carry roles, nor the marks of columns that were changed at random: "
-    "anonrisk.table(x, quasi=[…], …) holds both, and is taken like the table itself"
+    "anonrisk.table(x, quasi=[…], …) holds both, and is accepted like the table itself"
 )
 LAZY_ROWS = (
     "suda gives a number to each row, and the rows of a LazyFrame may come in another "
@@ -65,8 +66,8 @@ CATEGORICAL = (
 )
 STREAM = "a streaming table has no end to count to; take a batch of it"
 SQLFRAME = (
-    "of a table of SQLFrame only the sizes of classes are asked, and what follows from them: "
-    "ask the database itself by anonrisk.sql.table, or use Spark"
+    "a table of SQLFrame supports only the sizes of classes and what follows from them: query the "
+    "database itself with anonrisk.sql.table, or use Spark"
 )
 
 
@@ -81,7 +82,11 @@ class Refusal:
 
 REFUSED = (
     *(
-        Refusal(word, _DATABASES, f"{word!r} is not asked of a database: it {why}; {instead}")
+        Refusal(
+            word,
+            _DATABASES,
+            f"{word!r} is not available for a table in a database: it {why}; {instead}",
+        )
         for word, (why, instead) in _WORDS.items()
     ),
     Refusal("kl_after", _DATABASES, OTHER_CELLS),

@@ -51,6 +51,6 @@ def missing_time(name: Name | None, n_missing: int) -> MissingTimeError:
 def tied_times(name: Name | None, n_tied: int) -> NoOrderError:
     """Return how many records have no order among themselves."""
     return NoOrderError(
-        f"{count_of(n_tied, 'record')} of a user and of different items have the same time "
-        f"{name!r}, so that nobody knows which came first; give a finer time, or ask without order"
+        f"{count_of(n_tied, 'record')} of one user with different items have the same time "
+        f"{name!r}, so that their order is unknown; give a finer time, or ask without order"
     )

@@ -203,14 +203,15 @@ def of_batches(data: Any, parameters: Any = None) -> Iterator[str]:
         return
     if n != 1 and isinstance(data, Batch):
         yield (
-            f"this batch is one of {n:,}, and does not tell whether somebody chose it or it is "
-            "just the last: give a batch definition of one, a checkpoint with batch parameters, "
+            f"this batch is one of {n:,}, and does not say whether it was chosen or is just the "
+            "last:"
+            " give a batch definition of one, a checkpoint with batch parameters, "
             "or the whole table"
         )
     elif n != 1:
         yield (
             f"{about} stands for {count_of(n, 'batch', 'batches')}, "
-            "of which the last alone would be validated: name one by its batch parameters, or "
+            "of which only the last would be validated: name one by its batch parameters, or "
             "validate the whole table"
         )
 

@@ -19,7 +19,7 @@ from great_expectations.exceptions.exceptions import (
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
 from anonrisk.core.documents import Reader
-from anonrisk.core.render import shown
+from anonrisk.core.render import kind_name, shown
 from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError, ArgumentError, ReleaseBlocked, raise_alone
 from anonrisk.gx import gate
@@ -217,8 +217,9 @@ def run_gate(
             results = list(result.run_results.values())
             about = [*gate.several_batches(definitions, results)]
         else:
-            kind = type(checkpoint_or_suite).__name__
-            raise ArgumentError(f"run_gate takes a checkpoint or a suite, not a {kind}")
+            raise ArgumentError(
+                f"run_gate takes a checkpoint or a suite, not {kind_name(checkpoint_or_suite)}"
+            )
         pinned = {} if policy_digest is None else {suite.name: policy_digest for suite in suites}
         about += gate.suites_in_order(suites, pinned, unlisted=unlisted)
         direct = _declared_direct(batch, suites)

@@ -135,7 +135,7 @@ def _why(name: str, n_outside: int, n_batch: int, *, apart: bool) -> str:
     elif n_batch and not apart:
         what = f"the row conditions of {name} may overlap, so that rows may be outside all of them"
     else:
-        what = f"nobody can tell which rows are outside the row_condition of {name}"
+        what = f"it cannot be decided which rows are outside the row_condition of {name}"
     return (
         f"{what}: add the same expectation without a row_condition, or others whose conditions "
         "exclude each other and keep every row between them"

@@ -72,7 +72,7 @@ class GateOperator(BaseOperator):  # type: ignore[misc]
         tables = [self.table] if isinstance(self.table, str) else list(self.table)
         output = [] if self.verdict is None else [f"--output={self.verdict}"]
         if any(word == "--help" or word.startswith("-h") for word in self.more):
-            raise AirflowFailException("the gate did not pass: help is no verdict")
+            raise AirflowFailException("the gate did not pass: a help text is not a verdict")
         # A template gives names of tables, which are no options whatever they begin with.
         code = main(["check", *self.more, f"--policy={self.policy}", *output, "--", *tables])
         if code == CODES[PASS]:

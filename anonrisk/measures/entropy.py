@@ -25,11 +25,13 @@ _NEAR_SHANNON = 0.01
 def check_order(order: object, quantile: object) -> None:
     """Reject an order or quantile that no entropy has."""
     if isinstance(order, bool) or not isinstance(order, Real) or not float(order) >= 0:
-        raise ArgumentError("the order of an entropy is a number from 0 to infinity")
+        raise ArgumentError("alpha, the order of the entropy, must be a number from 0 to infinity")
     if quantile is None:
         return
     if order not in (0, 1):
-        raise ArgumentError("quantile counts classes, an entropy of order 0: leave out order")
+        raise ArgumentError(
+            "quantile counts classes, as the entropy of order 0 does: leave out alpha"
+        )
     if isinstance(quantile, bool) or not isinstance(quantile, Real) or not 0 < float(quantile) <= 1:
         raise ArgumentError("quantile is a share of the records: above 0, at most 1")
 

@@ -143,7 +143,7 @@ class RiskExplanation(render.PrintedTable):
         useless = [change.column for change in self.changes if change not in self._telling]
         named = [name for name in self.sizes.qid if name in useless]
         names = ", ".join(map(render.named, named))
-        return [f"a step coarser by itself, each of these helps nobody: {names}"] if named else []
+        return [f"one step coarser by itself, each of these helps nobody: {names}"] if named else []
 
     def _lines(self) -> list[str]:
         who = "record" if self.sizes.unit is None else "person"

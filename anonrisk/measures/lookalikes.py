@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anonrisk.core.render import with_article
 from anonrisk.measures.counts.shapes import ENOUGH as ENOUGH  # noqa: PLC0414 - public here
 
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ def reason(shape: Shape, n_different: int) -> str | None:
     """
     kind = kind_of(shape, n_different)
     if kind is not None:
-        article = "an" if kind[0] in "eI" else "a"
-        return f"looks like {article} {kind}"
+        return f"looks like {with_article(kind)}"
     if shape.n_known >= ENOUGH and n_different >= NEARLY_ALL * shape.n_known:
         return "nearly every value is different"
     return None

@@ -177,7 +177,7 @@ class QidAnswer(Document, render.PrintedLines):
         if self.domain_given:
             domain = f"by the {self.domain:,} possible values that were given"
         else:
-            domain = f"were the {self.domain:,} values seen here all, which nobody said"
+            domain = f"if the {self.domain:,} values seen here were all, which nobody has said"
         qid = render.joined(self.qid)
         return [
             f"{qid}: {self.answer} (alpha {render.percent(self.alpha)})",

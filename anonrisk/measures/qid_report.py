@@ -354,7 +354,7 @@ class QidReport(Document, render.PrintedTable):
     def _notes(self) -> list[str]:
         notes = [self._about_the_domain()] if self.sets else []
         if len(self.sets) > _SHOWN:
-            notes.insert(0, f"and {len(self.sets) - _SHOWN:,} sets more, which come after these")
+            notes.insert(0, f"and {len(self.sets) - _SHOWN:,} more sets, which come after these")
         for item in self.direct:
             share = render.percent(item.share)
             seen = f"({item.values:,} values, {share} singletons)"
@@ -362,7 +362,7 @@ class QidReport(Document, render.PrintedTable):
                 f"{render.named(item.column)} {item.reason} {seen}: remove it or make it coarser"
             )
         if self.stopped:
-            notes.append("stopped before columns were looked at for being direct identifiers")
+            notes.append("stopped before columns were checked for direct identifiers")
         notes += [f"not searched: {reason}" for reason in self.unsupported.values()]
         if self.not_searched:
             names = ", ".join(map(render.named, self.not_searched))

@@ -100,7 +100,7 @@ def shares(values: float, weights: Sequence[float], caps: Sequence[int]) -> list
     49
     """
     if values < 1:
-        raise ArgumentError("there are not enough records to tell even one value; lower k")
+        raise ArgumentError("there are too few records to publish even one value; lower k")
     if math.prod(caps) <= values:
         return [int(cap) for cap in caps]
     log_values = math.log(values)

@@ -58,7 +58,7 @@ class SensitiveGoal:
 
 
 class GoalResult(NamedTuple):
-    """What came of a goal: the number, whether that will do, and why not where nobody can tell."""
+    """The outcome of a goal: the value reached, whether it suffices, or why it is unknown."""
 
     value: float | None
     met: bool

@@ -137,7 +137,7 @@ def _large(population: Any) -> tuple[str, ...]:
     if not isinstance(population, Mapping) or not population:
         raise ArgumentError(
             "zips= needs zip_population=, a dict of ZIP code to number of people: which first "
-            "three digits may be told depends on how many share them"
+            "three digits may be published depends on how many people share them"
         )
     people: dict[str, int] = {}
     for code, number in population.items():

@@ -14,7 +14,7 @@ from anonrisk.core import documents, pictures, render
 from anonrisk.core.arguments import by_column, one_of, whole_number
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.core.literals import OnUnseen, PlanPicture
-from anonrisk.core.render import PrintedTable, count_of, joined, named, percent
+from anonrisk.core.render import PrintedTable, count_of, joined, kind_name, named, percent
 from anonrisk.core.results import Document, plain, restore_fields, restore_name
 from anonrisk.errors import ArgumentError, PlanError
 from anonrisk.measures.recode import Level
@@ -269,7 +269,7 @@ class Plan(Document):
         age    coarser   4 bins: <30, 30-39, 40-49, >=50   2 bins: <40, >=40
         """
         if not isinstance(other, Plan):
-            raise ArgumentError(f"a plan is compared with a plan, not a {type(other).__name__}")
+            raise ArgumentError(f"a plan is compared with a plan, not {kind_name(other)}")
         return PlanDiff.of(self, other)
 
     def to_pyspark(self, *, on_unseen: OnUnseen = "refuse") -> str:
@@ -317,8 +317,9 @@ class Plan(Document):
         """Return what code says, and refuse what it cannot."""
         if self.goals or self.rules or self.unit is not None:
             raise PlanError(
-                "a plan about persons, sensitive values or several sets of columns is no code that "
-                "people could read: store it with to_json() and use anonrisk.apply"
+                "a plan about persons, sensitive values or several sets of columns cannot be "
+                "written as readable code: store it"
+                " with to_json() and use anonrisk.apply"
             )
         about = (self.recodings, self.k, self.max_suppressed, self.columns, self.leave_out)
         return emit.CodedPlan(*about)
@@ -356,6 +357,8 @@ def _read(stored: Mapping[str, Any], trees: Mapping[Name, Hierarchy]) -> dict[st
     """Read the fields of a plan by their types."""
     if stored["anonrisk_plan"] not in (_VERSION, _WITHOUT_DIGEST):
         raise PlanError("the plan was written by another version of anonrisk")
+    if "max_suppression" in stored:
+        raise PlanError("this is not a stored plan: max_suppression is now called max_suppressed")
     recodings = {}
     for item in stored["recodings"]:
         name = restore_name(item["column"])
@@ -367,7 +370,7 @@ def _read(stored: Mapping[str, Any], trees: Mapping[Name, Hierarchy]) -> dict[st
     if read["k"] is not None and whole_number(read["k"], "k", at_least=1) and not recodings:
         raise PlanError("this is not a stored plan: it recodes nothing")
     if not 0 <= read["max_suppressed"] <= 1:
-        raise PlanError("this is not a stored plan: max_suppressed is no share")
+        raise PlanError("this is not a stored plan: max_suppressed is not a share")
     return read
 
 
@@ -378,7 +381,7 @@ def _refuse_name(name: Any) -> None:
             _refuse_name(part)
     elif name is not None and not isinstance(name, str | bool | int | float | np.generic):
         raise PlanError(
-            f"a plan cannot be stored with a column whose name is a {type(name).__name__}; "
+            f"a plan cannot be stored with a column whose name is {kind_name(name)}; "
             "name the columns by text first"
         )
 
@@ -411,7 +414,7 @@ _VERSION, _WITHOUT_DIGEST = 2, 1
 
 _NOT_COVERED = (
     "not covered: links with other releases, columns that are not among these, sensitive columns "
-    "without a goal, what correlations tell"
+    "without a goal, what correlations reveal"
 )
 
 
@@ -641,7 +644,7 @@ def _outcomes_table(plan: Plan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]
         ("smallest class", str(before.k), "-" if after.k is None else str(after.k)),
         (_broken(plan).removeprefix("classes "), share(before.n_below), share(0)),
         ("suppressed", share(0), share(after.n_below)),
-        ("bits a cell", _bits(before), _bits(after)),
+        ("bits per cell", _bits(before), _bits(after)),
         (
             "loss" if plan.loss == "entropy" else f"{plan.loss} loss",
             render.percent(before.loss),

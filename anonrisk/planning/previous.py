@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core.hierarchy import Hierarchy
-from anonrisk.core.render import visible
+from anonrisk.core.render import kind_name, visible
 from anonrisk.errors import ArgumentError, HierarchyError, PlanError
 from anonrisk.measures.recode import Bins, DatePart, Keep, Level, MergeRare, Prefix, Recoding, Star
 from anonrisk.measures.recode.dates import PARTS
@@ -32,7 +32,7 @@ def check_previous(previous: Plan | None, qid: Qid) -> None:
         return
     if not hasattr(previous, "recodings"):
         raise ArgumentError(
-            f"previous= is a Plan, not a {type(previous).__name__}: Plan.from_json reads one"
+            f"previous= is a Plan, not {kind_name(previous)}: Plan.from_json reads one"
         )
     if previous.regions is not None:
         raise ArgumentError(
@@ -42,7 +42,8 @@ def check_previous(previous: Plan | None, qid: Qid) -> None:
     gone = [visible(name) for name in previous.recodings if name not in qid]
     if gone:
         raise ArgumentError(
-            f"the previous plan recodes {', '.join(gone)}, which would be told in full: name "
+            f"the previous plan recodes {', '.join(gone)}, which would then be published in full: "
+            "name "
             f"{'it' if len(gone) == 1 else 'them'} among the quasi-identifiers"
         )
 
@@ -131,7 +132,7 @@ def _levels(recoding: Level, tally: Tally, name: Name, value: Any) -> list[Recod
     known = Level(recoding.level, recoding.fingerprint, tree)
     lost = int((~known.knows(tally.domains[name])).sum())
     if tree is None or lost:
-        raise HierarchyError(f"the hierarchy misses {lost} of the values of column {name!r}")
+        raise HierarchyError(f"the hierarchy lacks {lost} of the values of column {name!r}")
     steps = [Level.of(tree, level) for level in range(recoding.level, tree.height + 1)]
     if steps[0] != known:
         raise PlanError(f"the hierarchy of {name!r} is not the one of the previous plan")

@@ -228,12 +228,12 @@ def _node(
 
 _WORDS = {
     "loss_metric": "loss metric: share of detail lost",
-    "mutual_information": "mutual information: bits kept a cell",
-    "information_loss": "its loss: bits lost a cell",
+    "mutual_information": "mutual information: bits kept per cell",
+    "information_loss": "its loss: bits lost per cell",
     "monotone_entropy": "monotone entropy: bits, all cells",
     "classification_metric": "classification metric: share misclassified or suppressed",
-    "private_mutual_information": "private mutual information: bits a cell tells",
-    "private_information_loss": "its loss: bits a cell leaves unknown",
+    "private_mutual_information": "private mutual information: bits revealed per cell",
+    "private_information_loss": "its loss: bits left unknown per cell",
     "discernibility": "discernibility: sum of squared class sizes",
     "average_class_size": "average class size",
 }
@@ -318,7 +318,7 @@ class Utility:
         if not self.untold:
             return []
         names = ", ".join(map(repr, self.untold))
-        return [f"untold: {names} holds values that name no values of the original"]
+        return [f"not counted: {names} holds values that name no values of the original"]
 
     def _title(self) -> str:
         names = render.joined(self.qid)

@@ -101,8 +101,8 @@ class AgainstBase(Document, PrintedLines):
         return [
             *(item.sentence for item in self.unique[:_SHOWN]),
             *([f"And {more:,} more quasi-identifiers or groups, not shown."] if more > 0 else []),
-            *(f"Not kept any more: {name_of(result)}." for result in self.newly_broken),
-            *(f"Kept now, unlike before: {name_of(result)}." for result in self.newly_met),
+            *(f"No longer kept: {name_of(result)}." for result in self.newly_broken),
+            *(f"Now kept, unlike before: {name_of(result)}." for result in self.newly_met),
         ]
 
     def _lines(self) -> list[str]:

@@ -7,11 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.arguments import whole_number
+from anonrisk.core.arguments import text_or_none, whole_number
 from anonrisk.core.render import count_of
 from anonrisk.engines import engine_for, refuse_path
 from anonrisk.engines.one_state import one_state
-from anonrisk.errors import ArgumentError
 from anonrisk.policy import coverage, limits, release_rules
 from anonrisk.policy.coverage import Coverage, RowCoverage
 from anonrisk.policy.examine import examined
@@ -66,8 +65,7 @@ def checked(
     refuse_path(population)
     if n_original is not None:
         n_original = whole_number(n_original, "n_original", at_least=1)
-    if name is not None and not isinstance(name, str):
-        raise ArgumentError(f"name is a text, not a {type(name).__name__}")
+    text_or_none(name, "name")
     made = Verdict(
         findings=(),
         policy_digest=policy.digest,

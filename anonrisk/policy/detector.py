@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
+from anonrisk.core.render import kind_name
 from anonrisk.errors import ArgumentError
 
 Detector = Callable[[Sequence[str]], Sequence[bool]]
@@ -49,7 +50,7 @@ def set_name_detector(detector: Detector | None) -> None:
     """
     global _chosen  # noqa: PLW0603 - one detector for all gates of the process
     if detector is not None and not callable(detector):
-        raise ArgumentError(f"detector is a function of texts, not a {type(detector).__name__}")
+        raise ArgumentError(f"detector must be a function of texts, not {kind_name(detector)}")
     _chosen = detector
 
 
@@ -64,7 +65,7 @@ def name_detector() -> Detector | None:
         f"{VARIABLE} names no function that can be imported; write module:function",
     )
     if not callable(detector):
-        raise ArgumentError(f"{VARIABLE} names a {type(detector).__name__}, not a function")
+        raise ArgumentError(f"{VARIABLE} names {kind_name(detector)}, not a function")
     made: Detector = detector
     return made
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import documents
 from anonrisk.core.paths import as_path, why_not
+from anonrisk.core.render import kind_name
 from anonrisk.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -72,8 +73,7 @@ def is_json(path: Path) -> bool:
 def _parsed(source: Any, reader: documents.Reader, form: str) -> Any:
     what = reader.what
     if not isinstance(source, (str, Path)):
-        kind = type(source).__name__
-        raise PolicyError(f"a {what} is read from a path or a text, not from a {kind}")
+        raise PolicyError(f"a {what} is read from a path or a text, not from {kind_name(source)}")
     text = _text(source, what) if _is_path(source) else str(source)
     if len(text) > _LONGEST:
         raise PolicyError(f"this text is too long to be a {what}")

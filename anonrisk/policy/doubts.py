@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.render import count_of
+from anonrisk.core.render import count_of, with_article
 from anonrisk.measures import lookalikes
 from anonrisk.measures.counts.check_digits import CHECKED
 from anonrisk.measures.counts.contents import (
@@ -184,7 +184,7 @@ def _of_table(column: Name, looked: _Claim, examined: Examined) -> Iterator[Doub
             "counts",
             looked.cells.n_known,
             "is named like a count, and no two rows agree in the other columns: this looks like a "
-            "table of counts, where a row is no person and classes of rows measure nothing",
+            "table of counts, where a row is not a person and classes of rows measure nothing",
         )
 
 
@@ -309,11 +309,10 @@ class _Claim:
         # A pseudonym is what a unit should be.
         if identifier is not None and not (self.role == "unit" and identifier[0] == "UUID or hash"):
             kind, rows = identifier
-            article = "an" if kind[0] in "eI" else "a"
             yield Doubt(
                 _IDENTIFIERS.get(kind, _NATIONAL),
                 rows,
-                f"looks like {article} {kind} in {rows:,} of {count_of(cells.n_known, 'row')}: "
+                f"looks like {with_article(kind)} in {rows:,} of {count_of(cells.n_known, 'row')}: "
                 "remove it and name it under direct",
             )
         elif self.role == "insensitive":
@@ -330,7 +329,7 @@ class _Claim:
             yield Doubt(
                 "many_values",
                 cells.n_values,
-                f"has {values}: who knows one finds its row, so that it is rather quasi",
+                f"has {values}: whoever knows one finds its row, so that it is more likely quasi",
             )
         else:
             yield Doubt(
@@ -345,7 +344,8 @@ class _Claim:
             yield Doubt(
                 "free_text",
                 rows,
-                f"holds long texts in {count_of(rows, 'row')}, which may say anything of anybody",
+                f"holds long texts in {count_of(rows, 'row')}, which may say anything about "
+                "anybody",
             )
 
     def _has_placeholders(self) -> Iterator[Doubt]:
@@ -357,7 +357,7 @@ class _Claim:
             yield Doubt(
                 "placeholder",
                 rows,
-                f"holds what people write where they know nothing (as N/A, unknown, - or 9999) in "
+                "holds what people write for unknown values (such as N/A, unknown, - or 9999) in "
                 f"{count_of(rows, 'row')}, where it counts as a value: make it missing",
             )
 
@@ -383,7 +383,7 @@ class _Claim:
             yield Doubt(
                 "nested",
                 self.cells.n_known,
-                "holds lists, maps or structs, inside of which nobody has looked",
+                "holds lists, maps or structs, whose contents were not checked",
             )
 
     def _is_birth_date(self) -> Iterator[Doubt]:
@@ -399,7 +399,7 @@ class _Claim:
                 "birth_date",
                 dates,
                 f"holds dates in {count_of(dates, 'row')} that may be of birth"
-                f"{'' if facts.nearly_unique else ', which others know'}: it is rather quasi",
+                f"{'' if facts.nearly_unique else ', which others know'}: it is more likely quasi",
             )
 
     def _has_outlier(self) -> Iterator[Doubt]:
@@ -423,7 +423,7 @@ class _Claim:
                 "outlier",
                 len(alone),
                 f"has {count_of(len(alone), 'number')} more than {FAR} standard deviations from "
-                "all the others, each in one row: who knows of it finds its owner; cut it off at "
+                "all the others, each in one row: whoever knows it finds its owner; cut it off at "
                 "a bound",
             )
 

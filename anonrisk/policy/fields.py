@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import nearest, several_in_one, skeleton
+from anonrisk.core.render import kind_name
 from anonrisk.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def mapping(
 ) -> dict[str, Any]:
     """Read a mapping whose keys are all known."""
     if not isinstance(value, Mapping):
-        raise PolicyError(f"{where} is a mapping of keys to values, not {_kind(value)}")
+        raise PolicyError(f"{where} must be a mapping of keys to values, not {_kind(value)}")
     for key in value:
         if key not in keys:
             shown = repr(key) if isinstance(key, str) else _kind(key)
@@ -60,7 +61,7 @@ def meant(key: object, keys: Collection[str], also_called: Mapping[str, str] = _
 def listed(value: Any, where: str) -> list[Any]:
     """Read a list with something in it."""
     if not isinstance(value, (list, tuple)):
-        raise PolicyError(f"{where} is a list, not {_kind(value)}")
+        raise PolicyError(f"{where} must be a list, not {_kind(value)}")
     if not value:
         raise PolicyError(f"{where} is an empty list")
     return list(value)
@@ -71,16 +72,19 @@ def word(value: Any, where: str, words: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in words:
         shown = repr(value) if isinstance(value, str) else _kind(value)
         hint = nearest(value, words) if isinstance(value, str) else ""
-        raise PolicyError(f"{where} is one of {', '.join(map(repr, words))}, not {shown}{hint}")
+        raise PolicyError(
+            f"{where} must be one of {', '.join(map(repr, words))}, not {shown}{hint}"
+        )
     return value
 
 
 def text(value: Any, where: str) -> str:
     """Read a text that is not empty."""
     if not isinstance(value, str) or not value.strip():
-        raise PolicyError(f"{where} is a text that is not empty, not {_kind(value)}")
+        kind = "an empty one" if isinstance(value, str) else _kind(value)
+        raise PolicyError(f"{where} must be a non-empty text, not {kind}")
     if not is_text(value):
-        raise PolicyError(f"{where} holds half a character, which no file can keep")
+        raise PolicyError(f"{where} holds half a character, which no file can store")
     return value
 
 
@@ -93,11 +97,11 @@ def said(value: Any, where: str, *, most: int = 300) -> str:
     """Read a text that somebody can see, on one line, short enough to stand in every rendering."""
     line = " ".join(text(value, where).split())
     if not skeleton(line):
-        raise PolicyError(f"{where} is a text that says something: letters or digits")
+        raise PolicyError(f"{where} must be a text with letters or digits")
     if len(line) > most:
         raise PolicyError(
-            f"{where} has {len(line):,} characters, and {most:,} at most: nobody reads more, and "
-            "what is cut off may be what matters"
+            f"{where} has {len(line):,} characters; at most {most:,} are allowed, because what "
+            "is cut off may be what matters"
         )
     return line
 
@@ -105,7 +109,7 @@ def said(value: Any, where: str, *, most: int = 300) -> str:
 def flag(value: Any, where: str) -> bool:
     """Read true or false."""
     if not isinstance(value, bool):
-        raise PolicyError(f"{where} is true or false, not {_kind(value)}")
+        raise PolicyError(f"{where} must be true or false, not {_kind(value)}")
     return value
 
 
@@ -114,7 +118,7 @@ def whole(value: Any, where: str, *, at_least: int) -> int:
     _number(value, where, most=math.inf)
     # Some programs write 5 as 5.0, and JSON knows no difference.
     if value != int(value) or not at_least <= int(value) < 2**62:
-        raise PolicyError(f"{where} is a whole number, at least {at_least}")
+        raise PolicyError(f"{where} must be a whole number, at least {at_least}")
     return int(value)
 
 
@@ -122,7 +126,7 @@ def share(value: Any, where: str) -> float:
     """Read a share, from 0 to 1."""
     _number(value, where)
     if not 0 <= value <= 1:
-        raise PolicyError(f"{where} is a share, from 0 to 1")
+        raise PolicyError(f"{where} must be a share, from 0 to 1")
     return float(value)
 
 
@@ -131,14 +135,14 @@ def above_zero(value: Any, where: str, *, at_most: float = math.inf) -> float:
     _number(value, where)
     if not 0 < value <= at_most:
         bound = "" if at_most == math.inf else f", at most {at_most:g}"
-        raise PolicyError(f"{where} is a number above 0{bound}")
+        raise PolicyError(f"{where} must be a number above 0{bound}")
     return float(value)
 
 
 def from_one(value: Any, where: str) -> float:
     """Read a number from 1 up."""
     if above_zero(value, where) < 1:
-        raise PolicyError(f"{where} is a number from 1 up")
+        raise PolicyError(f"{where} must be a number from 1 up")
     return float(value)
 
 
@@ -146,7 +150,7 @@ def from_zero(value: Any, where: str) -> float:
     """Read a number from 0 up."""
     _number(value, where)
     if value < 0:
-        raise PolicyError(f"{where} is a number from 0 up")
+        raise PolicyError(f"{where} must be a number from 0 up")
     return float(value)
 
 
@@ -155,12 +159,12 @@ def _number(value: Any, where: str, *, most: float = sys.float_info.max) -> None
         hint = ""
         if isinstance(value, str) and _spells_a_number(value):
             hint = ": leave out the quotes, and write 0.001 for 1e-3, which YAML takes for text"
-        raise PolicyError(f"{where} is a number, not {_kind(value)}{hint}")
+        raise PolicyError(f"{where} must be a number, not {_kind(value)}{hint}")
     # A whole number may be longer than any float.
     if isinstance(value, Integral) and abs(int(value)) > most:
-        raise PolicyError(f"{where} is a number beyond all limits")
+        raise PolicyError(f"{where} is too large a number")
     if not isinstance(value, Integral) and not math.isfinite(value):
-        raise PolicyError(f"{where} is a finite number")
+        raise PolicyError(f"{where} must be a finite number")
 
 
 def _spells_a_number(value: str) -> bool:
@@ -201,6 +205,5 @@ def names(value: Any, where: str) -> Qid:
 
 
 def _kind(value: object) -> str:
-    kinds = {"NoneType": "nothing", "str": "a text", "bool": "a true or false", "dict": "a mapping"}
-    kind = type(value).__name__
-    return kinds.get(kind, f"a {kind}")
+    kinds = {"NoneType": "nothing", "str": "a text", "bool": "a boolean", "dict": "a mapping"}
+    return kinds.get(type(value).__name__, kind_name(value))

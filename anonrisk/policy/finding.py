@@ -160,12 +160,12 @@ class Finding(Document, PrintedFields):
         """Read what `to_dict` gave, and refuse a status that its own numbers contradict."""
         severities = (*SEVERITIES, WAIVED)
         if stored["status"] not in STATUSES or stored["severity"] not in severities:
-            raise ArgumentError("a finding has a status or a severity that there is not")
+            raise ArgumentError("a finding has an unknown status or severity")
         finding: Finding = restore(cls, stored)
         if (finding.severity == WAIVED) != (WAIVED in finding.parameters) or (
             finding.severity == WAIVED and not finding._says_its_waiver()
         ):
-            raise ArgumentError(f"budget {finding.budget!r} is waived without a waiver that can be")
+            raise ArgumentError(f"budget {finding.budget!r} is waived without a valid waiver")
         if finding.contradicts_itself():
             raise ArgumentError(f"the numbers of budget {finding.budget!r} contradict its status")
         return finding

@@ -123,7 +123,7 @@ def told(
     about |= {"severity": budget.severity, "limit": budget.limit}
     about["parameters"] = budget.parameters()
     if isinstance(value, Value) and _no_number(value):
-        value = Problem("what was measured is no number")
+        value = Problem("the measured value is not a number")
     if isinstance(value, Problem):
         return unknown(budget.name, value.message, **about)
     status = status_of(budget, value)
@@ -132,7 +132,9 @@ def told(
     said = budget.sentence(value, Subject(joined(qid), who, visible(sensitive)))
     doubt = ""
     if status == COULD_NOT_ASSESS:
-        doubt = " That reaches from within the limit to beyond it: nobody can tell which."
+        doubt = (
+            " The interval contains the limit, so that the budget can be neither passed nor failed."
+        )
     return Finding(
         budget=budget.name,
         status=status,

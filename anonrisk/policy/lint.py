@@ -326,7 +326,7 @@ def _of_names(policy: Terms) -> Iterator[Remark]:
                 WARN,
                 "name",
                 where,
-                f"{spelt(name)} and {spelt(other)} look alike, and are two names.",
+                f"{spelt(name)} and {spelt(other)} look alike, but are two names.",
             )
 
 

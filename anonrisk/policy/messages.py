@@ -21,7 +21,7 @@ def label(group: Any) -> str:
         return "(missing)" if missing else str(group)
     # Objects may raise whatever they like, and what they say is not what was asked for.
     except Exception:  # noqa: BLE001
-        return f"(a {type(group).__name__})"
+        return f"({render.kind_name(group)})"
 
 
 def percent(share: float, limit: float | None = None) -> str:

@@ -178,7 +178,7 @@ def _of_sizes(budget: SizeBudget, goal: PlanGoal, context: Context) -> PlanGoal:
     need = budget.need(context)
     if need is not None:
         return replace(
-            goal, why_not="it depends on people or cells that the classes alone do not tell of"
+            goal, why_not="it depends on people or cells that the classes alone do not describe"
         )
     if context.by is not None:
         # Of each group by itself; where no class is small, no group has one.

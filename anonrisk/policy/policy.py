@@ -40,7 +40,7 @@ def require_policy(value: Any) -> Policy:
     """Return a policy; reject everything else."""
     if not isinstance(value, Policy):
         raise ArgumentError(
-            f"policy is a Policy, not a {type(value).__name__}: Policy.load reads a file"
+            f"policy is a Policy, not {render.kind_name(value)}: Policy.load reads a file"
         )
     return value
 
@@ -221,7 +221,7 @@ class Policy(Terms):
     >>> verdict.status
     'fail'
     >>> print(verdict.findings[0].sentence)
-    The smallest class of zip + age has 1 record; at least 2 are asked for.
+    The smallest class of zip + age has 1 record; at least 2 are required.
     """
 
     def __init__(self, **keywords: Unpack[PolicyArguments]) -> None:
@@ -530,8 +530,9 @@ class Policy(Terms):
         value: Any = against
         other = type(self).load(value) if isinstance(value, (str, Path)) else value
         if other is not None and not isinstance(other, (Terms, Verdict)):
-            kind = type(other).__name__
-            raise ArgumentError(f"against is a Policy, a Verdict or a path, not a {kind}")
+            raise ArgumentError(
+                f"against is a Policy, a Verdict or a path, not {render.kind_name(other)}"
+            )
         return lint(self, frame, other)
 
     def assess(self, frame: Any) -> Assessment:

@@ -220,7 +220,7 @@ def _repeated(published: Published) -> Iterator[Finding]:
     twice = [name for name, n in Counter((*published.columns, *published.index)).items() if n > 1]
     if twice:
         text = (
-            f"{twice[0]!r} is the name of more than one column or level of the index; give each a "
+            f"{twice[0]!r} names more than one column or level of the index; give each a "
             "name of its own"
         )
         yield unknown("table", text)

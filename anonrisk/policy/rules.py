@@ -181,7 +181,7 @@ def _rule(value: Any, where: str, roles: PolicyRoles) -> Rule:
         check_subsets(rule, roles.whole, where)
     for budget in rule.budgets:
         if size is not None and isinstance(budget, (ReleaseBudget, TableBudget)):
-            raise PolicyError(f"{where}: {budget.name} is of all columns, not of every subset")
+            raise PolicyError(f"{where}: {budget.name} applies to all columns, not to every subset")
     return rule
 
 

@@ -45,7 +45,7 @@ def _of_values(stored: Stored) -> tuple[int, str]:
         held = f"The files hold {count_of(n, 'value')} that no row has ({summary})"
         return (
             n,
-            f"{held}, as people who were removed leave them. Write them anew: {stored.remedy}.",
+            f"{held}, as removed people leave behind. Write them anew: {stored.remedy}.",
         )
     listed = f"The columns list {count_of(n, 'value')} that no row has ({summary})"
     return n, f"{listed}, which a file of the table may hold. Remove them: {stored.remedy}"

@@ -285,7 +285,7 @@ def _check_version(value: Any) -> None:
     if value is None:
         raise PolicyError(f"the policy needs version: {VERSION}")
     if isinstance(value, bool) or value != VERSION:
-        raise PolicyError(f"version is {VERSION}, the only one that this library reads")
+        raise PolicyError(f"version must be {VERSION}, the only version that this library reads")
 
 
 def _check_dropping(settings: dict[str, Any]) -> None:
@@ -365,7 +365,7 @@ def _check_by(by: Name | None, roles: PolicyRoles, rules: tuple[Rule, ...]) -> N
         raise PolicyError(f"by: {by!r} is a unit or weight, not a group")
     for budget in (budget for rule in rules for budget in rule.budgets):
         if not budget.takes_by:
-            raise PolicyError(f"{budget.name} is of a whole table and takes no by")
+            raise PolicyError(f"{budget.name} applies to a whole table and takes no by")
 
 
 def _check_sensitive(budget: Budget, roles: PolicyRoles) -> None:

@@ -226,7 +226,7 @@ class Verdict:
         if self._source is None:
             raise ArgumentError(
                 "a stored verdict knows neither its table nor its policy: explain the one that "
-                "policy.check(df) gives"
+                "policy.check(df) returns"
             )
         policy, checked, population = self._source
         return explain(policy, self.findings, checked if frame is None else frame, population)
@@ -276,7 +276,7 @@ class Verdict:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             if isinstance(error, ArgumentError):
                 raise
-            raise ArgumentError("this is not a verdict that to_json wrote") from None
+            raise ArgumentError("this is not a verdict written by to_json") from None
         return verdict
 
     @classmethod

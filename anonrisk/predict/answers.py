@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
-from anonrisk.core.arguments import whole_number
+from anonrisk.core.arguments import instance_of, whole_number
 from anonrisk.core.columns import nearest
 from anonrisk.core.render import joined
 from anonrisk.errors import ArgumentError
@@ -194,7 +194,7 @@ def _from_mapping(questions: Any, counts: Any) -> JointTable:
 
 def _from_table(table: Any, count: str) -> JointTable:
     names = [str(name) for name in table.columns]
-    if count not in names:
+    if instance_of(count, str, "count") not in names:
         raise ArgumentError(f"the joint table has no column {count!r}{nearest(count, names)}")
     questions = tuple(name for name in table.columns if name != count)
     columns = [table[name].tolist() for name in questions]

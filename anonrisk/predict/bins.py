@@ -39,7 +39,7 @@ def interval_probabilities(density: Any, width: float, offset: float) -> Floats:
             f"width {width:g} gives {high - low:,.0f} intervals; {MAX_INTERVALS:,} is the most"
         )
     if high - low < 1 or abs(low) > 2.0**52 or abs(high) > 2.0**52:
-        raise ArgumentError("width and offset are out of all proportion to the density")
+        raise ArgumentError("width and offset do not fit the scale of the density")
     # One interval more on either side, so that rounding loses no end.
     edges = offset + width * np.arange(low - 1, high + 2)
     below = np.diff(density.cdf(edges))

@@ -326,7 +326,7 @@ class Distribution(Document, render.PrintedLines):
     def kl_corrected(self) -> float | None:
         """The same less the bias of counting a sample: κ − (N − 1)/(2n), not below 0.
 
-        None where nothing was counted, or fewer than five records a value: the correction is then
+        None where nothing was counted, or fewer than five records per value: the correction is then
         larger than what it corrects.
         """
         if self.n_records is None or self.n_records < RECORDS_PER_VALUE * self.n_values:

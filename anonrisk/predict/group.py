@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core.arguments import one_of, whole_number
+from anonrisk.core.render import kind_name
 from anonrisk.core.results import Probability
 from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.measures.counts.class_sizes import ClassCounts
@@ -288,7 +289,7 @@ def _source(known: Any, group_size: int) -> PredictionSource:
     if isinstance(known, ClassCounts):
         return subgroup_of(known, k)
     raise ArgumentError(
-        f"give a Distribution (Distribution.from_counts, uniform, …), not a {type(known).__name__}"
+        f"give a Distribution (Distribution.from_counts, uniform, …), not {kind_name(known)}"
     )
 
 
@@ -296,8 +297,8 @@ def subgroup_of(counted: ClassCounts, k: int) -> sources.FromTable:
     """Draw from the records of a table; it must have that many."""
     if k > counted.n_memberships:
         raise ArgumentError(
-            f"a group of {k:,} cannot be drawn from {counted.n_memberships:,} records; of other "
-            "people from the same population anonrisk.predict_singletons tells (draw='auto')"
+            f"a group of {k:,} cannot be drawn from {counted.n_memberships:,} records; for other "
+            "people from the same population use anonrisk.predict_singletons (draw='auto')"
         )
     return sources.FromTable(counted, k)
 
@@ -306,7 +307,7 @@ def _distribution(known: Any) -> Distribution:
     """Take nothing else than a distribution."""
     if isinstance(known, KnownByKl):
         raise ApproximationError(
-            "the divergence alone does not tell; give the distribution itself "
+            "the divergence alone does not decide it; give the distribution itself "
             "(Distribution.from_counts, from_probabilities or from_class_sizes)"
         )
     if not isinstance(known, Distribution):

@@ -164,7 +164,7 @@ def _known(value: Any) -> Distribution | KnownByKl:
     if isinstance(value, (tuple, list)) and len(value) == 2:
         return KnownByKl(*value)
     raise ArgumentError(
-        f"give a Distribution, or n_values and kl as a pair, not a {type(value).__name__}"
+        f"give a Distribution, or n_values and kl as a pair, not {render.kind_name(value)}"
     )
 
 

@@ -50,6 +50,14 @@ def as_array(value: ArrayLike, what: str) -> NDArray[Any]:
         raise ArgumentError(f"{what} must be a list of numbers") from None
 
 
+def as_floats(value: ArrayLike, what: str) -> Floats:
+    """Read a number, or a list of numbers, as floats."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError):
+        raise ArgumentError(f"{what} must be a number or a list of numbers") from None
+
+
 def check_sum(total: float) -> None:
     """Reject probabilities whose sum is not 1: only counts are divided by theirs."""
     if abs(total - 1) > SUM_TOLERANCE:

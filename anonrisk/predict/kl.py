@@ -1,7 +1,7 @@
 """What the number of values and one number, the divergence from uniform, tell (Koot 2012).
 
 With N values, κ the Kullback-Leibler distance in nats from the uniform law on them, and a = k/N
-people a value. The estimates are first-order in κ. How far they may be off is proven, by this:
+people per value. The estimates are first-order in κ. How far they may be off is proven, by this:
 
 Let X be N times the probability of a value picked at random. Then E X = 1 and E d(X) = κ with
 d(x) = x ln x − x + 1 ≥ 0. What is asked is E g(X) for some g (for singletons N k x/N (1 −
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _EXACT = (
     "give the distribution itself (Distribution.from_counts, from_probabilities or "
-    "from_class_sizes): the exact form is always at hand then"
+    "from_class_sizes): the exact form is then always available"
 )
 # An estimate that may be off by more is given with a warning, and from the second on not at all.
 WARNED, REFUSED = 0.1, 0.3
@@ -180,10 +180,10 @@ def judged_classes(known: KnownByKl, k: int, j: int) -> Estimate:
 def _judge(error: float, limits: tuple[float, float], known: KnownByKl, k: int, what: str) -> None:
     """Warn or refuse by how far an estimate may be off."""
     warned, refused = limits
-    where = f"kl = {known.kl:.3g} with {k / known.n_values:.2g} people a value"
+    where = f"kl = {known.kl:.3g} with {k / known.n_values:.2g} people per value"
     if error > refused:
         raise ApproximationError(
-            f"{where} tells too little about {what}: it may be off by more than "
+            f"{where} says too little about {what}: it may be off by more than "
             f"{refused:.0%}; {_EXACT}"
         )
     if error > warned:

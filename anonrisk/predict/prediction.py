@@ -389,7 +389,7 @@ class PredictedClasses(render.PrintedTable):
         words = source.words
         if source.largest is not None and upto > source.largest:
             upto = source.largest
-            words += f"; of a larger group no table tells classes of more than {upto} apart"
+            words += f"; for a larger group no table distinguishes classes of more than {upto}"
         sizes = np.arange(1, upto + 1)
         classes = np.array([source.classes(int(j)) for j in sizes])
         share = sizes * classes / source.k
@@ -428,7 +428,7 @@ class PredictedClasses(render.PrintedTable):
         Interval(low=8, high=21, level=0.95)
         """
         if whole_number(size, "size", at_least=1) not in self.sizes:
-            raise ArgumentError(f"size must be one of those told apart, 1 to {self.sizes[-1]:,}")
+            raise ArgumentError(f"size must be one of those distinguished, 1 to {self.sizes[-1]:,}")
         law = self.source.class_law(int(size))
         if law is None:
             raise ApproximationError("the interval is known for another group (draw='auto') only")

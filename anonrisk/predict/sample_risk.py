@@ -35,7 +35,7 @@ _AT_LEAST = (
     "only this is certain: a class has at least as many people in the population as in the table"
 )
 _NOTHING_SAID = (
-    f"from a sample of which {_AT_LEAST}; population_size or unsuppressed would tell more"
+    f"from a sample of which {_AT_LEAST}; population_size or unsuppressed would narrow it down"
 )
 _UNEQUAL = f"from a sample with unequal chances, of which {_AT_LEAST}"
 _CONTRADICTED = (
@@ -89,7 +89,7 @@ class Sampling:
             if sizes.n_dropped:
                 raise ArgumentError(
                     f"{count_of(sizes.n_dropped, 'row')} with a missing quasi-identifier left out: "
-                    "give the sampling_fraction, which the rest does not tell"
+                    "give the sampling_fraction, which cannot be derived from the rest"
                 )
             return Sample.of(sizes, N).f
         expected = f * N

@@ -255,7 +255,7 @@ class Trajectory(Document, render.PrintedTable):
                 marker="s",
                 linestyle="--",
                 color=colours.bad,
-                label="Zipf model: just so many records each, in order",
+                label="Zipf model: exactly that many records each, in order",
             )
         ax.set_ylim(-0.02, 1.02)
         ax.set_xlim(0.5, len(self.measured) + 0.5)
@@ -312,7 +312,8 @@ class Trajectory(Document, render.PrintedTable):
         if self.modelled is not None:
             # The model answers another question than what was measured.
             lines.append(
-                f"model: users with just so many records, in order; measured: {self._measured_of()}"
+                "model: users with exactly that many records, in order; measured: "
+                f"{self._measured_of()}"
             )
         if self.points == "consecutive":
             lines.append(

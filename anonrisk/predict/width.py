@@ -342,7 +342,9 @@ def normal_expansion(group_size: int, widths: ArrayLike, covariance: ArrayLike) 
         or sigma.shape != (len(delta), len(delta))
         or not np.allclose(sigma, sigma.T)
     ):
-        raise ArgumentError("covariance must be a symmetric matrix, a row and a column a width")
+        raise ArgumentError(
+            "covariance must be a symmetric matrix, with one row and one column per width"
+        )
     if (delta <= 0).any() or not np.isfinite(delta).all() or np.linalg.eigvalsh(sigma).min() <= 0:
         raise ArgumentError("widths must be above 0 and the covariance positive definite")
     left = 1 / np.sqrt(np.diagonal(np.linalg.inv(sigma)))

@@ -61,7 +61,7 @@ def find(submissions: Iterable[Prior]) -> Iterator[Disagreement]:
     where two declared domains differ in size by more than rounding. Compared is the entropy
     ln(n_values) − kl rather than the KL distance, because the latter also depends on how many
     values each holder takes to be possible; it is left out where one of the two has fewer than
-    five records a value.
+    five records per value.
     """
     about: dict[tuple[tuple[str, ...], str], list[Prior]] = {}
     for prior in latest(submissions):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core import render
-from anonrisk.core.arguments import not_negative, one_of, positive, whole_number
+from anonrisk.core.arguments import instance_of, not_negative, one_of, positive, whole_number
 from anonrisk.core.results import Interval, Probability
 from anonrisk.errors import (
     ApproximationError,
@@ -373,6 +373,9 @@ def forecast(prior: Prior, group_size: int, *, method: str = "auto") -> Forecast
     whatever the distribution behind the numbers: 24.2 to 24.2 expected
     by pairs of people who share a value; from age + zip in Amsterdam 2021: 0.123 nats ...
     """
+    from anonrisk.priors.prior import Prior
+
+    instance_of(prior, Prior, "prior")
     one_of(method, "method", METHODS)
     k = whole_number(group_size, "group_size", at_least=1)
     result = of_singletons(prior, k)
@@ -411,7 +414,7 @@ def _predicted(prior: Prior, k: int, method: str) -> Prediction | None:
         return Prediction(FromMoments(prior.s2, prior.s3, k))
     if prior.kl_corrected is None:
         raise ApproximationError(
-            "the divergence was counted on fewer than five records a value: it says more about "
+            "the divergence was counted on fewer than five records per value: it says more about "
             "their number than about the population"
         )
     return singletons(Distribution.from_kl(prior.n_values, prior.kl_corrected), k)

@@ -53,7 +53,7 @@ def unbiased_entropy(prior: Prior) -> float:
 
 
 def of_entropy(prior: Prior) -> Precision:
-    """Standard error of the entropy, where there are five records a value or more.
+    """Standard error of the entropy, where there are five records per value or more.
 
     Its variance is that of ln p over n. The moments give the former as ln(s3/s2²), exactly so
     where the logarithms are Normal. The correction of the bias is itself allowed to be off by

@@ -127,7 +127,7 @@ class Prior(Document):
         if counted.n_memberships != counted.n_records:
             raise ArgumentError(
                 "some persons have more than one value of this quasi-identifier: "
-                "publish a table with one row a person"
+                "publish a table with one row per person"
             )
         kl = counted.kl(n_values)
         shared = Distribution.from_class_sizes(counted)
@@ -158,7 +158,9 @@ class Prior(Document):
         anonrisk.errors.InvalidPriorError: a prior needs population, kl, s2, s3, n_values, ...
         """
         if not isinstance(value, Mapping):
-            raise InvalidPriorError(f"a prior is a mapping of its fields, not a {_kind(value)}")
+            raise InvalidPriorError(
+                f"a prior is a mapping of its fields, not {render.kind_name(value)}"
+            )
         known = {entry.name for entry in fields(cls)}
         for name in value:
             if name not in known:
@@ -181,7 +183,7 @@ class Prior(Document):
     def kl_corrected(self) -> float | None:
         """KL without the bias of counting few records: kl − (n_values − 1) / (2 n_records).
 
-        At least 0; none where there are fewer than five records a value, as the bias is then
+        At least 0; none where there are fewer than five records per value, as the bias is then
         not what theory says.
         """
         if self.n_records < 5 * self.n_values:
@@ -208,7 +210,7 @@ def as_qid(value: Any) -> tuple[str, ...]:
         raise ArgumentError(f"qid: {wrong}")
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, (list, tuple, set, frozenset)):
-        raise ArgumentError(f"qid must be a name or a list of names, not a {_kind(value)}")
+        raise ArgumentError(f"qid must be a name or a list of names, not {render.kind_name(value)}")
     if not names:
         raise NoColumnsError("qid is empty: name the columns that the numbers are about")
     read = sorted(as_text(name, "a column of qid") for name in names)
@@ -229,7 +231,7 @@ def as_population(text: Any) -> str:
 def as_text(value: Any, what: str) -> str:
     """Read a short printable text; spaces and ways to write an accent do not matter."""
     if not isinstance(value, str):
-        raise ArgumentError(f"{what} must be text, not a {_kind(value)}")
+        raise ArgumentError(f"{what} must be text, not {render.kind_name(value)}")
     text = " ".join(unicodedata.normalize("NFC", value).split())
     if not text or len(text) > LONGEST or not text.isprintable():
         raise ArgumentError(f"{what} must be printable text of 1 to {LONGEST} characters")
@@ -256,7 +258,3 @@ def not_in_future(day: date) -> date:
     if day > datetime.now(UTC).date() + timedelta(days=1):
         raise ArgumentError("when lies in the future")
     return day
-
-
-def _kind(value: Any) -> str:
-    return type(value).__name__

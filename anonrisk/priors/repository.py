@@ -265,7 +265,7 @@ class Repository:
         else:
             for name in ("population", "by"):
                 if fields[name] is None:
-                    raise ArgumentError(f"say {name}=: a repository needs to know it")
+                    raise ArgumentError(f"say {name}=: the repository needs it")
             if not isinstance(data, ClassSizes):
                 from anonrisk.api.classes import classes
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from anonrisk.core.render import kind_name
 from anonrisk.errors import ArgumentError, StoreError
 from anonrisk.pseudonyms.audit import WORDS
 from anonrisk.pseudonyms.private_files import private_file, replace_file
@@ -20,7 +21,7 @@ class Anchor:
     def __init__(self, path: Any) -> None:
         """Name the file; None for no anchor."""
         if path is not None and not isinstance(path, (str, os.PathLike)):
-            raise ArgumentError(f"anchor= is the path of a file, not a {type(path).__name__}")
+            raise ArgumentError(f"anchor= is the path of a file, not {kind_name(path)}")
         self.path = None if path is None else Path(path)
 
     def refuse_new(self) -> None:

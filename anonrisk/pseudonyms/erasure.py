@@ -70,7 +70,8 @@ class Found:
             error = f"what was found is erased, but {text} of the store cannot be opened, and "
             raise OnRecord(
                 StoreError(
-                    f"{error}nobody can tell whose they are: somebody changed them. Put them back "
+                    f"{error}it cannot be decided whose they are: somebody changed them. Put them "
+                    "back "
                     "from a backup, and erase again"
                 )
             )

@@ -76,7 +76,7 @@ class KeyPart:
         except Exception:  # noqa: BLE001
             whole = False
         if not whole:
-            raise SecretKeyError("this is no part of a key, or a damaged one; ask its holder")
+            raise SecretKeyError("this is not a part of a key, or it is damaged; ask its holder")
         return part
 
     @classmethod
@@ -150,7 +150,7 @@ def joined(parts: Iterable[Any]) -> tuple[bytes, tuple[str, ...]]:
     ordered = sorted(values, key=lambda part: part.number)
     holders = tuple(part.holder for part in ordered)
     if twice := _named_twice(holders):
-        raise SecretKeyError(f"{twice!r} holds two parts of this key: it is not of two persons")
+        raise SecretKeyError(f"{twice!r} holds two parts of this key: two persons must hold them")
     return _xor([part.reveal() for part in ordered]), holders
 
 

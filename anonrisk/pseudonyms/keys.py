@@ -10,6 +10,7 @@ import secrets
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from anonrisk.core.arguments import one_of
+from anonrisk.core.render import kind_name
 from anonrisk.errors import SecretKeyError
 from anonrisk.pseudonyms.key_files import read_key_file
 from anonrisk.pseudonyms.key_parts import KeyPart, joined, split
@@ -46,7 +47,7 @@ class Key:
         """Check the length and keep the bytes."""
         if not isinstance(secret, (bytes, bytearray)):
             raise SecretKeyError(
-                f"a key is made of bytes, not of a {type(secret).__name__}; "
+                f"a key is made of bytes, not of {kind_name(secret)}; "
                 "see Key.from_env and Key.from_file"
             )
         if len(secret) < LEAST_BYTES:
@@ -84,7 +85,7 @@ class Key:
         """
         if not isinstance(name, str):
             raise SecretKeyError(
-                f"the name of an environment variable is a text, not a {type(name).__name__}"
+                f"the name of an environment variable is a text, not {kind_name(name)}"
             )
         try:
             written = os.environ.get(name)
@@ -230,8 +231,7 @@ def as_key(value: Any) -> Key:
         raise SecretKeyError("no key given: key=Key.from_env(…), Key.from_file(…) or bytes")
     # Not even its type's own text is shown: a string here may be the key.
     raise SecretKeyError(
-        f"key= takes a Key or bytes, not a {type(value).__name__}; "
-        "see Key.from_env and Key.from_file"
+        f"key= takes a Key or bytes, not {kind_name(value)}; see Key.from_env and Key.from_file"
     )
 
 

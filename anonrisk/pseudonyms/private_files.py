@@ -92,7 +92,7 @@ def why_not_private(result: os.stat_result, *, shared: bool = False) -> str:
         return ""
     may = "write to it" if shared else "use it"
     right = "go-w" if shared else "600"
-    return f"others than its owner may {may} (mode {mode & 0o777:04o}): chmod {right} it"
+    return f"accounts other than its owner may {may} (mode {mode & 0o777:04o}): chmod {right} it"
 
 
 def why_not_safe(folder: Path, *, shared: bool = False) -> str:

@@ -45,7 +45,8 @@ def grant(session: StoreSession, doing: Doing) -> None:
         turn.allow_office(doing, "grant")
         if doing.person == doing.by:
             error = NotAllowedError(
-                f"nobody grants themselves anything: somebody else who may grant can allow it to "
+                "nobody may grant rights to themselves: somebody else with the right to grant can "
+                "allow it to "
                 f"{doing.by!r}"
             )
             turn.end(doing, "refused", error)
@@ -65,7 +66,8 @@ def revoke(session: StoreSession, doing: Doing) -> None:
             turn.end(doing, "unknown", error)
         if doing.target == "grant" and len(turn.keeping.granters()) == 1:
             last = NotAllowedError(
-                f"{doing.person!r} is the last one who may grant; grant it to somebody else first"
+                f"{doing.person!r} is the last person with the right to grant; grant it to "
+                "somebody else first"
             )
             turn.end(doing, "refused", last)
         turn.record(doing)

@@ -67,8 +67,9 @@ class Known:
         number = WORDS.number_of(head)
         if number < self.pruned:
             raise StoreError(
-                f"event {number:,} of the audit was pruned, so that nobody can tell whether this "
-                f"was its head; the audit begins with event {self.pruned + 1:,}: keep a newer head"
+                f"event {number:,} of the audit was pruned, so that it cannot be decided whether "
+                "this was its head;"
+                f" the audit begins with event {self.pruned + 1:,}: keep a newer head"
             )
         row = tables.event(number)
         result = None if row is None else head_of(str(row.content), number)

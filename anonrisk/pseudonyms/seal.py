@@ -54,7 +54,7 @@ class Seal:
     def __post_init__(self) -> None:
         """Reject what is no seal."""
         if self.kind not in (HMAC, ED25519) or not isinstance(self.key_id, str):
-            raise ManifestError("the manifest has a seal of a kind that there is not")
+            raise ManifestError("the manifest has a seal of an unknown kind")
 
     @classmethod
     def of(cls, message: bytes, key: Key | SigningKey) -> Self:

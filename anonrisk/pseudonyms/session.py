@@ -264,7 +264,7 @@ class StoreSession:
         if about.get("epoch") != str(self.keys.epoch):
             raise WrongKeyError("the key of this store was rotated: open it with the new one")
         if not hmac.compare_digest(str(about.get("key check")).encode(), self.keys.check.encode()):
-            raise WrongKeyError("what the store says of its key was changed")
+            raise WrongKeyError("the store's record of its key was changed")
         return caught_up(tables, about, self.keys.chain, known)
 
 

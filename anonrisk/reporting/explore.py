@@ -8,7 +8,7 @@ from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about, with_distance
-from anonrisk.core.arguments import by_column, one_of, whole_number
+from anonrisk.core.arguments import by_column, one_of, text_or_none, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.progress import shown, tell
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # With 3, a smallest class that is not told while nobody is alone would be one of two.
 LEAST_FLOOR = 4
+# Multiples of it are counted in 64 bits.
+_MOST_FLOOR = 10**9
 
 
 @in_one_state
@@ -125,7 +127,9 @@ def explore(
     from anonrisk.reporting.explorer import Explorer
 
     k = whole_number(k, "k", at_least=2)
-    floor = whole_number(floor, "floor", at_least=LEAST_FLOOR)
+    floor = whole_number(floor, "floor", at_least=LEAST_FLOOR, at_most=_MOST_FLOOR)
+    text_or_none(name, "name")
+    text_or_none(title, "title")
     one_of(bins, "bins", CUTS)
     one_of(loss, "loss", get_args(ColumnLoss))
     require_share(max_suppressed, "max_suppressed")
@@ -133,7 +137,7 @@ def explore(
     if question.unit is not None:
         raise ArgumentError(
             f"an explorer counts records, and the table declares persons by {question.unit!r}: "
-            "bring it to one record a person, then declare without unit="
+            "bring it to one record per person, then declare without unit="
         )
     fields = by_column(hierarchies, "hierarchies")
     require(fields, "hierarchy of", question.qid)

@@ -35,7 +35,7 @@ _TITLE = "How coarse must each column be?"
 _DETAIL_STEP, _T_STEP = 0.001, 0.01
 _ROUND_STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _DETAIL = {
-    "entropy": "the share of a column's bits that its cells still tell, on average over columns: "
+    "entropy": "the share of a column's bits that its cells still reveal, on average over columns: "
     "what one learns by reading a cell, as against before; all where values stay, nothing where "
     "every cell is left out",
     "range": "1 minus the share of a column's range, or of a hierarchy's leaves, that a cell "
@@ -47,7 +47,7 @@ _MOST_BEST = 20
 _MOST_LEFT_OUT = 40
 INTERNAL = (
     "An internal working document: keep it as you keep the table. It holds many counts of "
-    "one table, and whoever compares them may learn what none of them tells alone."
+    "one table, and whoever compares them may learn what none of them reveals alone."
 )
 
 
@@ -262,11 +262,12 @@ def _never(floor: int) -> str:
         f"No cell of the table is on this page or in its data, but for texts that {floor:,} people "
         "or more share, where rarer ones are put together. Counts of people and of classes are "
         f"rounded up to multiples of {floor:,}, so that 0 means nobody, and the largest band of "
-        f"classes that are large enough is what the others leave; a smallest class of fewer than "
-        f"{floor:,} is not told. Shares and risks follow from those. Detail kept and t are "
-        f"rounded to steps that {floor:,} people make; l and t are told of classes of {floor:,} or "
+        "classes that are large enough is what the others leave; a smallest class of fewer than "
+        f"{floor:,} is not shown. Shares and risks follow from those. Detail kept and t are "
+        f"rounded to steps that {floor:,} people make; l and t are given for classes of {floor:,} "
+        "or "
         "more. Edges of bins have as many people on either side. Still, many counts of one "
-        "table together may tell what none of them does."
+        "table together may reveal what none of them does."
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core import render
+from anonrisk.core.arguments import renaming
 from anonrisk.core.paths import as_path
 from anonrisk.errors import ArgumentError
 from anonrisk.planning.plan import Plan
@@ -67,6 +68,7 @@ class Explorer(Summarised):
             return self.to_json() + "\n"
         raise ArgumentError(f"{str(path)!r}: an explorer ends in .html or .json")
 
+    @renaming(max_suppression="max_suppressed=")
     def plan(
         self,
         levels: Sequence[int],

@@ -18,7 +18,7 @@ MOST_LIMITS = 40
 _WORDS = {
     PASS: ("kept", "✓", "good"),
     FAIL: ("broken", "✗", "bad"),
-    COULD_NOT_ASSESS: ("nobody can tell", "?", "doubt"),
+    COULD_NOT_ASSESS: ("could not be assessed", "?", "doubt"),
 }
 
 
@@ -87,12 +87,12 @@ def _used_text(finding: Finding, used: float) -> str:
 
 def _reached(used: float, *, broken: bool) -> str:
     if used in (0, math.inf):
-        return "none of what is asked for" if used else "more than is asked for"
+        return "none of what is required" if used else "more than required"
     times = max(used, 1 / used)
     text = f"{times:,.0f}" if times >= 10 else f"{times:.3g}"
     if text == "1":
-        return "just too little" if broken else "just what is asked for"
-    return f"{text} times {'too little' if broken else 'what is asked for'}"
+        return "just too little" if broken else "just what is required"
+    return f"{text} times {'too little' if broken else 'what is required'}"
 
 
 def sentence_of(finding: Finding) -> str:

@@ -9,7 +9,8 @@ from anonrisk.api.classes import classes
 from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about
-from anonrisk.core.arguments import whole_number
+from anonrisk.core.arguments import list_of, text_or_none, whole_number
+from anonrisk.core.columns import check_missing
 from anonrisk.core.progress import shown
 from anonrisk.errors import ArgumentError, EngineError
 
@@ -105,14 +106,20 @@ def report(
     >>> made.to_dict()["verdict"]["word"]
     'Fail'
     """
-    from anonrisk.policy.finding import LIMITS
+    from anonrisk.policy.finding import LIMITS, Finding
     from anonrisk.policy.policy import Policy, require_policy
     from anonrisk.reporting.measured import measured
     from anonrisk.reporting.page import Report
     from anonrisk.reporting.summary import summarise
 
-    if group_size is not None:
-        whole_number(group_size, "group_size", at_least=1)
+    for size, what in ((group_size, "group_size"), (population_size, "population_size")):
+        if size is not None:
+            whole_number(size, what, at_least=1)
+    text_or_none(title, "title")
+    check_missing(missing)
+    files = list_of(files, str, "files must be a list of texts")
+    if storage is not None:
+        storage = list_of(storage, Finding, "storage must be a list of findings")
     if isinstance(qids, Policy):
         raise ArgumentError("a policy goes by its name: report(policy=…)")
     judged = policy is not None

@@ -377,14 +377,14 @@ _ROLES = {
     "unit": "Whose row it is",
     "weight": "Sampling weight",
     "by": "Checked group by group",
-    "insensitive": "Harmless, somebody has said",
+    "insensitive": "Declared harmless",
     None: "Not looked at",
 }
 # What to do where no limit is broken, or no step of its own helps.
 _NEXT = {
     PASS: "Publish these rows and columns and no others: what changes must be checked again.",
     FAIL: "Make columns coarser, or leave some out, and check again.",
-    COULD_NOT_ASSESS: "Mend what is said above and check again; until then, do not publish.",
+    COULD_NOT_ASSESS: "Fix what is listed above and check again; until then, do not publish.",
     None: "Say in a policy what is acceptable, and ask again with it: anonrisk draft, on the "
     "command line, writes one to review.",
 }
@@ -447,7 +447,7 @@ def refused(message: str, title: str | None = None) -> dict[str, Any]:
     }
 
 
-NOBODY_CAN_TELL = "Nobody can tell. This is not a pass: {}"
+NOBODY_CAN_TELL = "It could not be assessed. This is not a pass: {}"
 
 
 def words_of(status: str | None, caveats: Iterable[str] = ()) -> tuple[str, str, str]:
@@ -553,7 +553,7 @@ def _why(measured: Measured, people: People) -> str:
 def _others_broken(verdict: Verdict, status: str | None) -> list[str]:
     """Return how many limits decide beside the one in the headline."""
     lines = []
-    for kind, what in ((FAIL, "broken"), (COULD_NOT_ASSESS, "in doubt: nobody can tell")):
+    for kind, what in ((FAIL, "broken"), (COULD_NOT_ASSESS, "in doubt: could not be assessed")):
         n = sum(failure.status == kind for failure in verdict.failures) - (kind == status)
         if n > 0:
             lines.append(f"{'1 other limit is' if n == 1 else f'{n:,} other limits are'} {what}.")

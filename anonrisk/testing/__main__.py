@@ -58,7 +58,7 @@ def _tools(engines: str | None, adapters: Sequence[str]) -> list[Any]:
     others = [resolve_name(each) for each in adapters]
     wrong = [name for name, each in zip(adapters, others, strict=True) if not callable(each)]
     if wrong:
-        raise ArgumentError(f"an adapter is a function of a case, and {wrong[0]!r} is none")
+        raise ArgumentError(f"an adapter is a function of a case, and {wrong[0]!r} is not")
     return [*map(engine, names), *others]
 
 

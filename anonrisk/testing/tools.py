@@ -167,7 +167,7 @@ def engine(name: str) -> OwnTool:
     """
     kind, _, address = name.partition("=")
     if kind not in KINDS:
-        raise ArgumentError(f"{kind!r} is no kind of table: give one of {', '.join(KINDS)}")
+        raise ArgumentError(f"{kind!r} is not a kind of table: give one of {', '.join(KINDS)}")
     absent = lacking(kind)
     if absent:
         raise ArgumentError(f"{kind} needs what is not installed: {', '.join(absent)}")

@@ -104,7 +104,7 @@ def report(compared: pd.DataFrame) -> None:
     )
     kl = compared["kl"]
     print(f"KL distance from uniform: {kl.min():.3f} to {kl.max():.3f} nats\n")
-    print("people a value (a), and what the rule says of the prediction from KL:\n")
+    print("people per value (a), and what the rule says of the prediction from KL:\n")
     shares = ("exact_share", "median_error", "worst_error")
     print(summary.to_string(formatters=dict.fromkeys(shares, "{:.1%}".format), na_rep="-"))
     print("\nRefused predictions are not made: for those the exact form needs the distribution.")
@@ -134,7 +134,7 @@ def draw(compared: pd.DataFrame, n_values: int, path: Path) -> None:
     axes.set_title("Dots: exact. Lines: predicted from KL alone; dotted where that is refused")
     axes.set_xlim(0)
     axes.set_ylim(0, 1)
-    axes.legend(loc="upper right", title="people a value")
+    axes.legend(loc="upper right", title="people per value")
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
@@ -184,7 +184,7 @@ def chapter_4(axes: Axes, areas: list[Integers], k: int, what: str) -> None:
     logs = np.array(
         [uniqueness(Distribution.from_counts(c[c > 0]), k).log for c in areas], dtype=float
     )
-    axes.plot(kl, logs, ".", color=LIGHT.blue, label="exact, a dot an area")
+    axes.plot(kl, logs, ".", color=LIGHT.blue, label="exact, one dot per area")
     slope, start = np.polyfit(kl, logs, 1)
     fit = 1 - np.var(logs - start - slope * kl) / np.var(logs)
     ends = np.array([kl.min(), kl.max()])
@@ -280,7 +280,7 @@ def figure_6_2(axes: Axes, people: pd.DataFrame) -> None:
         axes.plot(kl, [expected_classes(item, k, 1).value / k for item in known], "-", color=colour)
     axes.set_xlabel("KL distance of the municipality's ages from uniform (nats)")
     axes.set_ylabel("share who are alone with their age")
-    axes.set_title("Marks: counted, a municipality each. Lines: from KL alone", loc="left")
+    axes.set_title("Marks: counted, one per municipality. Lines: from KL alone", loc="left")
     axes.set_ylim(0, 1)
     axes.legend(title="people in the area", loc="lower left", ncols=4)
 

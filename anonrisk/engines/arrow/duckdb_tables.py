@@ -65,8 +65,8 @@ class DuckDBTable(ArrowTable):
         ]
         if lossy:
             raise UnsupportedColumnError(
-                f"column {lossy[0]!r} is of a type that does not come through Arrow as it is; "
-                "cast it, for example to VARCHAR, or leave it out"
+                f"column {lossy[0]!r} is of a type that Arrow does not preserve; cast it"
+                ", for example to VARCHAR, or leave it out"
             )
         return RelationTable(self.frame, ArrowTable(pa.table(self.frame)))
 

@@ -44,8 +44,8 @@ def _read(frame: Any) -> Any:
         table = None
     if table is None or table.num_rows != len(frame):
         raise UnsupportedFrameError(
-            f"{type(frame).__name__} cannot be read as a table of Arrow; "
-            "pyarrow.table() makes one of most that is like it"
+            f"{type(frame).__name__} cannot be read as an Arrow table; pyarrow.table() converts "
+            "most similar objects"
         )
     return table
 

@@ -155,7 +155,7 @@ def _object(part: Part, line: str, number: int) -> dict[str, Any]:
     if not isinstance(result, dict):
         hint = ""
         if number == 1 and line.lstrip().startswith("["):
-            hint = "; it seems to be one JSON array: write one object a line"
+            hint = "; it seems to be one JSON array: write one object per line"
         raise UnreadableTableError(
             f"line {number:,} of {part.shown} is not one JSON object with each key once{hint}"
         )
@@ -202,7 +202,7 @@ def read(
     parts = parts or files.find([path for path in paths if isinstance(path, str)])
     kind = files.format_of(parts, format)
     if text.dtypes and kind != "csv":
-        raise ArgumentError("--dtypes is for CSV: other files say themselves what their cells are")
+        raise ArgumentError("--dtypes is for CSV: other files declare the types of their cells")
     if kind in files.TYPED:
         return _typed(parts, wanted, kind, progress)
     reading = csv if kind == "csv" else json_lines

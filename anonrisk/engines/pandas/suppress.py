@@ -106,7 +106,7 @@ class _SuppressedColumn:
         if isinstance(marker, str) and domain.kind in ("number", "timestamp", "other"):
             raise refusals.not_markable(name)
         if isinstance(marker, (int, float)) and domain.kind not in ("whole", "number"):
-            raise ArgumentError(f"column {name!r} is no column of numbers: mark it by a text")
+            raise ArgumentError(f"column {name!r} is not a column of numbers: mark it with a text")
         return cls(domain, codes, marker)
 
     def _code_of_marker(self) -> int:

@@ -144,11 +144,15 @@ def find(paths: Sequence[str]) -> list[Part]:
         where = _identities(part)
         if where & seen:
             # Every person in it would have a twin to hide behind.
-            raise ArgumentError(f"{part.shown} is named twice, or beside itself as a packed file")
+            raise ArgumentError(
+                f"{part.shown} is named twice, or together with a packed copy of itself"
+            )
         seen |= where
     keys = {tuple(part.partitions) for part in parts}
     if len(keys) > 1:
-        raise UnreadableTableError("the folders of this table are not divided by the same columns")
+        raise UnreadableTableError(
+            "the folders of this table are not partitioned by the same columns"
+        )
     return parts
 
 
@@ -201,7 +205,7 @@ def refuse_spreadsheets(parts: Sequence[Part]) -> None:
 
 def nameless(part: Part) -> UnreadableTableError:
     """Return an error: a file has no first line."""
-    return UnreadableTableError(f"{part.shown} is empty: it has not even names of columns")
+    return UnreadableTableError(f"{part.shown} is empty: it does not even have column names")
 
 
 def same_columns(first: Part, wanted: Collection[str], part: Part, got: Collection[str]) -> None:
@@ -212,7 +216,8 @@ def same_columns(first: Part, wanted: Collection[str], part: Part, got: Collecti
         )
     for more in [name for name in got if name not in wanted]:
         raise UnreadableTableError(
-            f"the files differ: {part.shown} has a column {more!r}, which {first.shown} has not"
+            f"the files differ: {part.shown} has a column {more!r}, which {first.shown} does not "
+            "have"
         )
 
 
@@ -305,7 +310,7 @@ def _found(path: str) -> list[Part]:
     outer = [item for item in folders if not any(other in item.parents for other in folders)]
     parts += [part for folder in outer for part in _inside(folder, base)]
     if not parts:
-        raise UnreadableTableError(f"no file fits {without_values(path)!r}")
+        raise UnreadableTableError(f"no file matches {without_values(path)!r}")
     return parts
 
 
@@ -357,8 +362,8 @@ def _is_part(base: Path, path: Path) -> bool:
     if _format_by_name(path) is not None:
         where = without_values(str(path))
         raise UnreadableTableError(
-            f"{where!r} would be passed over, because its name begins with _ or a dot: name it by "
-            "itself, or take it away"
+            f"{where!r} would be skipped, because its name begins with _ or a dot: name it "
+            "explicitly, or remove it"
         )
     return False
 
@@ -441,7 +446,7 @@ def _suffix_format(part: Part) -> str:
     known = _format_by_name(part.path)
     if known is None:
         raise UnreadableTableError(
-            f"the name of {part.shown} does not tell its format; "
+            f"the name of {part.shown} does not show its format; "
             f"say --format {', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
         )
     return known

@@ -312,7 +312,7 @@ def _json(value: bytes) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
         if len(made) < len(pairs):
-            raise ValueError("a key stands twice")
+            raise ValueError("a key occurs twice")
         return made
 
     return json.loads(value, object_pairs_hook=once)

@@ -74,7 +74,8 @@ def opened(parts: Sequence[Part], wanted: Wanted, kind: str = "parquet") -> Parq
         for name in names:
             if not _same_type(first.field(name).type, schema.field(name).type):
                 raise UnreadableTableError(
-                    f"the files differ: column {name!r} has another type in {part.shown} than in "
+                    f"the files differ: column {name!r} has a different type in {part.shown} than "
+                    "in "
                     f"{parts[0].shown}"
                 )
     for key in parquet_files.folders:

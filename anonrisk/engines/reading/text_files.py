@@ -86,9 +86,9 @@ def refuse_spreadsheet(part: Part, begin: bytes) -> None:
 
 
 def other_mark(part: Part, encoding: str | None) -> UnreadableTableError:
-    """Return an error: a file begins with the mark of another encoding than it is said to have."""
+    """Return an error: a file begins with the byte-order mark of another encoding."""
     return UnreadableTableError(
-        f"{part.shown} begins with the mark of another encoding than {encoding}; "
+        f"{part.shown} begins with the byte-order mark of an encoding other than {encoding}; "
         "say that one, or leave --encoding out for UTF-8"
     )
 
@@ -101,14 +101,14 @@ def not_in(encoding: str | None, part: Part) -> UnreadableTableError:
             "as --encoding latin-1 or --encoding cp1252"
         )
     return UnreadableTableError(
-        f"{part.shown} is not text in {encoding}: some of its bytes stand for no letter there"
+        f"{part.shown} is not text in {encoding}: some of its bytes represent no character there"
     )
 
 
 def no_text(part: Part) -> UnreadableTableError:
     """Return an error: a file holds NUL, as text does only if it is read in the wrong encoding."""
     return UnreadableTableError(
-        f"{part.shown} holds the character NUL, and is no text file, or one in another encoding; "
+        f"{part.shown} holds the character NUL, and is not a text file, or is in another encoding; "
         "say which, as --encoding utf-16-le"
     )
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # A type that no column is compared in.
 NOTHING = "CAST(NULL AS BOOLEAN[])"
-NOT_READ = "was not read, because nobody asked for it"
+NOT_READ = "was not read, because it was not requested"
 _READ_ALIKE = {
     "string": "VARCHAR",
     "large_string": "VARCHAR",
@@ -95,7 +95,7 @@ def of_parquet(connection: Any, table: ParquetFiles) -> Columns:
         kind = next((kind for kind in kinds if str(kind) != "null"), kinds[0])
         if not parquet_files.is_nested(kind) and described[place][1] != _expected(kind):
             # The words are Arrow's, and hold no cell.
-            refused[name] = f"is of a type, {kind}, that DuckDB may read otherwise than pandas does"
+            refused[name] = f"is of a type, {kind}, that DuckDB may read differently from pandas"
     return Columns(names, query, refused)
 
 

@@ -92,7 +92,7 @@ class ScanTable(SqlTable):
         ((n_said, n_found),) = self.fetch(query, "count the rows")
         if n_said != n_found:
             raise UnreadableTableError(
-                f"the files say that they have {n_said:,} rows, and {n_found:,} are found in them"
+                f"the files say that they have {n_said:,} rows, and {n_found:,} were found in them"
             )
 
     @cached_property
@@ -206,4 +206,4 @@ def _refuse_others(parts: Sequence[Part], kind: str, text: TextFormat) -> None:
     if any(str(part.path) == files.STDIN for part in parts):
         raise UnreadableTableError("a pipe is not scanned: name a file")
     if text.dtypes and kind != "csv":
-        raise ArgumentError("dtypes is for CSV: other files say themselves what their cells are")
+        raise ArgumentError("dtypes is for CSV: other files declare the types of their cells")

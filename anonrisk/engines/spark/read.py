@@ -147,8 +147,9 @@ def refuse_different(
         )
     if len(writings) > _MOST and (said | {_said(frame.schema)}) != {_said(None)}:
         raise UnreadableTableError(
-            f"the table was written in {len(writings):,} times, more than the {_MOST} of which can "
-            "be told whether they declare the same roles; write it anew, or without roles"
+            f"the table was written in {len(writings):,} times, more than the {_MOST} that can be "
+            "compared for their roles"
+            "; write it anew, or without roles"
         )
 
 
@@ -285,9 +286,7 @@ def read(
 ) -> DataFrame:
     """Read any source of Spark; cells of CSV are text unless the caller says otherwise."""
     if text.dtypes and format != "csv":
-        raise ArgumentError(
-            "--dtypes is for CSV: other sources say themselves what their cells are"
-        )
+        raise ArgumentError("--dtypes is for CSV: other sources declare the types of their cells")
     files.refuse_blank(paths)
     if len(set(paths)) < len(paths):
         # Every person in it would have a twin to hide behind.
@@ -352,12 +351,10 @@ def _check_options(format: str, options: Mapping[str, str]) -> None:  # noqa: A0
     for key, value in options.items():
         if key.casefold() in map(str.casefold, NOTHING_IGNORED):
             if value.casefold() != "false":
-                raise ArgumentError(
-                    f"--option {key}: a table of which a part is not read cannot pass"
-                )
+                raise ArgumentError(f"--option {key}: a table that is only partly read cannot pass")
         elif key.casefold() in _PART:
             raise ArgumentError(
-                f"--option {key}: a table of which a part is not read cannot pass; name the files, "
+                f"--option {key}: a table that is only partly read cannot pass; name the files, "
                 "or give a path with a pattern, as data/*.parquet"
             )
         elif format in _TEXT and key.casefold() not in _WHICH:
@@ -373,8 +370,9 @@ def _refuse_ignoring(spark: SparkSession) -> None:
         setting = f"spark.files.{key}"
         if str(spark.conf.get(setting, "false")).casefold() == "true":
             raise UnreadableTableError(
-                f"this cluster is started with {setting}=true: a table of which a part is not read "
-                "cannot pass; start it without"
+                f"this cluster is started with {setting}=true: a table that is only partly read "
+                "cannot pass"
+                "; start it without"
             )
 
 
@@ -395,13 +393,13 @@ def _listed(spark: SparkSession, paths: Sequence[str], options: Mapping[str, str
     for path in [path for path, n_files in alone.items() if not n_files]:
         where = files.without_values(path)
         raise UnreadableTableError(
-            f"Spark reads no file of {where!r}: it passes over names that begin with _ or a dot"
+            f"Spark reads no file of {where!r}: it skips names that begin with _ or a dot"
         )
     if sum(alone.values()) > len(result):
         raise ArgumentError("a file of the table is named twice, by more than one path")
     if len(deep.load(list(paths)).inputFiles()) > len(result):
         raise UnreadableTableError(
-            "some files are in folders inside of the table's, which Spark passes over; name those "
+            "some files are in subfolders of the table's folder, which Spark skips; name those "
             "folders, or say --option recursiveFileLookup=true"
         )
     return sorted(result)

@@ -115,8 +115,8 @@ def _check_heads(source: TextSource, heads: list[Head]) -> None:
     if seen < len(source.names):
         empty = len(source.names) - seen
         raise UnreadableTableError(
-            f"{empty:,} of the {len(source.names):,} files are empty: they have not even names of "
-            "columns"
+            f"{empty:,} of the {len(source.names):,} files are empty: they do not even have column "
+            "names"
         )
     if any(len(head.line) >= _LONGEST for head in heads):
         raise UnreadableTableError(f"the first line has more than {_LONGEST:,} letters")
@@ -214,7 +214,7 @@ def check_across_lines(source: TextSource, sep: str, width: int) -> bool:
     if mixed is not None:
         raise UnreadableTableError(
             f"{source.part(mixed).shown} has cells that hold the end of a line, and its lines end "
-            "in more than one way, which Spark cannot tell apart; write them all alike"
+            "in more than one way, which Spark cannot distinguish; write them all alike"
         )
     if result.blank is not None:
         raise files.blank(f"a line of {source.part(result.blank).shown}")
@@ -231,7 +231,7 @@ def _count(f: Any, line: Column, letter: str) -> Column:
 
 def _not_certain(source: TextSource, path: str) -> UnreadableTableError:
     return UnreadableTableError(
-        f"{source.part(path).shown} is not a CSV file that Spark reads for certain: a quotation "
+        f"{source.part(path).shown} is not a CSV file that Spark reads reliably: a quotation "
         "mark is not closed, text follows a closing one, or other cells hold the end of a line and "
         "one stands in a cell without quotation marks, or CR alone ends a row"
     )
@@ -312,7 +312,7 @@ def read(
 def _separator(source: TextSource, text: TextFormat) -> str:
     result = {csv_text.separator(source.part(name), text.sep) for name in source.names}
     if len(result) > 1:
-        raise ArgumentError("some of the files are called .tsv and others are not; say --sep")
+        raise ArgumentError("some of the files end in .tsv and others do not; say --sep")
     return result.pop() if result else csv_text.separator(source.part(""), text.sep)
 
 

@@ -92,8 +92,8 @@ def _check(source: TextSource, fields: Sequence[Any]) -> None:
         )
     if result.half is not None:
         raise UnreadableTableError(
-            f"{source.part(result.half).shown} holds half a letter, written as \\ud800 or the "
-            "like, which Spark does not tell from others"
+            f"{source.part(result.half).shown} holds half a character, written as \\ud800 or the "
+            "like, which Spark cannot distinguish from others"
         )
     for i, field in enumerate(fields):
         if result[f"m{i}"]:

@@ -62,7 +62,7 @@ def recode(frame: DataFrame, recodings: Mapping[Name, Recoding], unseen: str) ->
                 top = projection.functions.lit(recodings[name].for_unseen)
                 new[name] = projection.functions.when(lost, top).otherwise(new[name])
             else:
-                message = f"the hierarchy misses a value of column {name!r}"
+                message = f"the hierarchy lacks a value of column {name!r}"
                 new[name] = refusing(projection, lost, message, new[name])
         return replaced(projection, table, new)
 

@@ -118,7 +118,7 @@ class _Marking:
                 raise refusals.not_markable(name)
             return self.f.lit(marker)
         if marker is not None and kind not in ("whole", "number"):
-            raise ArgumentError(f"column {name!r} is no column of numbers: mark it by a text")
+            raise ArgumentError(f"column {name!r} is not a column of numbers: mark it with a text")
         return self.f.lit(marker).cast(type_of(self.projection, name))
 
     def table(self) -> DataFrame:

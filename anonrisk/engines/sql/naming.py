@@ -51,7 +51,7 @@ def _from_url(value: str | sa.URL) -> Any:
     except (sa.exc.ArgumentError, ValueError):
         # Its message would quote a password.
         urls = " or ".join(repr(item.url) for item in DIALECTS.values() if item.url)
-        raise ArgumentError(f"this text is no URL of a database, as in {urls}") from None
+        raise ArgumentError(f"this text is not the URL of a database, such as {urls}") from None
     if url.drivername in {"postgresql", "postgres"}:
         there = [driver for driver in _POSTGRES if find_spec(driver)]
         url = url.set(drivername=f"postgresql+{(there or _POSTGRES)[0]}")
@@ -142,8 +142,9 @@ def _check_repeated(connection: Any, query: str) -> None:
     for name in names:
         if counter[name.casefold()] > 1:
             raise DuplicateColumnError(
-                f"{name!r} is the name of {counter[name.casefold()]} columns of this query, where "
-                "small letters are as large ones; give each column a name of its own"
+                f"{name!r} is the name of {counter[name.casefold()]} columns of this query, which "
+                "ignores the difference between upper and lower case"
+                "; give each column a name of its own"
             )
 
 
@@ -155,7 +156,7 @@ def _parts(text: str) -> list[str]:
         result = _PART.match(text, at)
         if result is None:
             raise ArgumentError(
-                f"{text!r} is no name of a table: give 'table' or 'schema.table', in "
+                f"{text!r} is not the name of a table: give 'table' or 'schema.table', in "
                 "double quotation marks what holds a dot, as in 'schema.\"a.b\"'"
             )
         quoted, plain, end = result.groups()

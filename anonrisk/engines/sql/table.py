@@ -121,8 +121,8 @@ def _check_collations(
     for name, of_column in zip(names, exact, strict=True):
         if not of_column:
             raise UnsupportedColumnError(
-                f"{roles[name]} {str(name)!r} has a collation that holds different texts for the "
-                "same (it ignores case, accents or trailing blanks), and anonrisk compares "
+                f"{roles[name]} {str(name)!r} has a collation that treats different texts as equal"
+                " (it ignores case, accents or trailing blanks), and anonrisk compares "
                 "exactly; give the column a binary collation"
             )
 
@@ -176,7 +176,7 @@ class SqlTable(SqlSource):
         """Take another table of the same database."""
         if not same_place(self.database, other.database):
             raise UnsupportedFrameError(
-                "release and population are looked at in one statement: give both as tables of "
+                "release and population are read in one statement: give both as tables of "
                 "the same connection, engine or URL"
             )
         return other

@@ -92,7 +92,7 @@ class _TalliedSqlTable:
             if int(self.table.fetch(query, "look at the instants")[0][0]):
                 raise UnsupportedColumnError(
                     f"quasi-identifier {str(name)!r} holds instants finer than a microsecond, "
-                    "which a plan does not tell apart; round them first"
+                    "which a plan cannot distinguish; round them first"
                 )
 
     def _cell(self, cell: Any, kind: str) -> Any:

@@ -69,7 +69,7 @@ class ValueCounts:
     def class_sizes(self) -> ClassCounts:
         """Count the classes of each size; not for persons, who may be in several classes."""
         if self.unit is not None:
-            raise ArgumentError("profiles do not tell which persons are in several classes")
+            raise ArgumentError("profiles do not say which persons are in several classes")
         sizes, place = np.unique(self.sizes, return_inverse=True)
         classes = np.bincount(place, weights=self.classes).astype(np.int64)
         return ClassCounts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
@@ -16,7 +17,7 @@ from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError, EmptyTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -144,6 +145,11 @@ class ClassCounts(Document, render.PrintedTable):
         >>> ClassCounts.from_histogram({4: 3, 1: 2}).n_records
         14
         """
+        if not isinstance(histogram, Mapping):
+            raise ArgumentError(
+                "a histogram must be a mapping of class size to number of classes, not "
+                f"{render.kind_name(histogram)}"
+            )
         ordered = sorted(histogram.items())
         return cls([size for size, _ in ordered], [count for _, count in ordered], **about)
 

@@ -199,12 +199,14 @@ class KeyedCounts(_Arrays):
         ):
             if mine != its:
                 raise StateError(
-                    f"states of different columns do not fit: {what} {_listed(mine)} here, "
+                    f"states of different columns do not fit together: {what} {_listed(mine)} "
+                    "here, "
                     f"{_listed(its)} there"
                 )
         if self.missing != other.missing:
             raise StateError(
-                f"states that take missing values otherwise do not fit: missing={self.missing!r} "
+                "states that treat missing values differently do not fit together: "
+                f"missing={self.missing!r} "
                 f"here, missing={other.missing!r} there"
             )
 

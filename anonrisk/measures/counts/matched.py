@@ -59,7 +59,7 @@ class Attacker(Document, PrintedFields):
         """
         limit = not_negative(threshold, "the threshold")
         if self.risks is None or self.records is None:
-            raise ArgumentError(f"the {self.name} has an average only")
+            raise ArgumentError(f"the {self.name} has only an average")
         above = self.risks > limit * ABOVE
         return float(self.records[above].sum() / self.records.sum())
 

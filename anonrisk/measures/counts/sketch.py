@@ -133,7 +133,9 @@ class SketchCounts:
             ("missing", self.missing, other.missing),
         ):
             if mine != its:
-                raise StateError(f"sketches do not fit: {what} {mine!r} here, {its!r} there")
+                raise StateError(
+                    f"sketches do not fit together: {what} {mine!r} here, {its!r} there"
+                )
         most = min(self.most, other.most)
         kept = Smallest(most, min(self.end, other.end))
         kept.add(self.hashes, self.rows)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.recode import labels as text
 from anonrisk.measures.recode.recoding import Recoding
@@ -34,10 +35,11 @@ class DatePart(Recoding):
 
     def __post_init__(self) -> None:
         """Reject parts that are none."""
-        if self.part not in PARTS:
-            raise ArgumentError(f"part={self.part!r} is not one of {', '.join(map(repr, PARTS))}")
-        if self.earliest is not None and self.part != "year":
-            raise ArgumentError("earliest= is a year, and goes with part='year'")
+        one_of(self.part, "part", PARTS)
+        if self.earliest is not None:
+            whole_number(self.earliest, "earliest", at_least=1)
+            if self.part != "year":
+                raise ArgumentError("earliest= is a year, and goes with part='year'")
 
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Return the dates of one period one group."""

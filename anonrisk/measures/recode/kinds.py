@@ -6,12 +6,12 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from itertools import pairwise
-from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from anonrisk.core.arguments import finite
+from anonrisk.core.arguments import finite, instance_of, list_of, true_or_false
 from anonrisk.errors import ArgumentError, HierarchyError, PlanError
 from anonrisk.measures.recode import labels as text
 from anonrisk.measures.recode.dates import DatePart
@@ -50,6 +50,10 @@ class Star(Recoding):
     label: str = text.MARKER
     name: ClassVar[str] = "star"
 
+    def __post_init__(self) -> None:
+        """Reject a label that is not a text."""
+        instance_of(self.label, str, "label")
+
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Return all values one group."""
         return np.zeros(len(domain), dtype=np.int64), [self.label]
@@ -83,10 +87,11 @@ class Bins(Recoding):
 
     def __post_init__(self) -> None:
         """Reject edges that are not in order."""
-        ascending = all(a < b for a, b in pairwise(self.edges))
-        if not self.edges or not ascending or not np.all(np.isfinite(self.edges)):
+        edges = list_of(self.edges, cast("type[float]", Real), "edges must be a list of numbers")
+        ascending = all(a < b for a, b in pairwise(edges))
+        if not edges or not ascending or not np.all(np.isfinite(edges)):
             raise ArgumentError("edges of bins must be finite numbers in ascending order")
-        if self.whole and any(edge != int(edge) for edge in self.edges):
+        if true_or_false(self.whole, "whole") and any(edge != int(edge) for edge in self.edges):
             raise ArgumentError("edges of bins of whole numbers must be whole")
 
     @property
@@ -201,7 +206,7 @@ class Level(Recoding):
         mapping = self.mapping()
         unknown = int((~self.knows(domain)).sum())
         if unknown:
-            raise HierarchyError(f"the hierarchy misses {unknown} of the column's values")
+            raise HierarchyError(f"the hierarchy lacks {unknown} of the column's values")
         return numbered([mapping[value] for value in domain.texts()])
 
     def to_dict(self) -> dict[str, Any]:

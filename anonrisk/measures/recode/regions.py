@@ -67,7 +67,7 @@ class ByRegion(Recoding):
     def in_words(self, boxes: Integers) -> str:
         """Return what becomes of the column, and in how many of the ranges of places it is told."""
         n_cut = int(((boxes[:, 0] > 0) | (boxes[:, 1] < self.n_places - 1)).sum())
-        return f"{self}, {_told_in(n_cut)}" if n_cut else str(self)
+        return f"{self}, {_shown_in(n_cut)}" if n_cut else str(self)
 
 
 @dataclass(frozen=True)
@@ -114,13 +114,13 @@ class NumberRanges(ByRegion):
         fields = {i: (ends, labels[i]) for i, ends in enumerate(read) if ends is not None}
         if not fields:
             alone = int((numbers < 0).sum())
-            return f"all {text.MARKER!r}" + (f", missing ones {_told_in(alone)}" if alone else "")
-        n_told = int(np.isin(numbers, [-1, *fields]).sum())
+            return f"all {text.MARKER!r}" + (f", missing ones {_shown_in(alone)}" if alone else "")
+        n_shown = int(np.isin(numbers, [-1, *fields]).sum())
         ranges = [*fields.values()]
         closed = [(high - low, name) for (low, high), name in ranges if math.isfinite(high - low)]
         names = [name for _, name in sorted(closed or [(low, name) for (low, _), name in ranges])]
         both = names[0] if names[0] == names[-1] else f"finest {names[0]}, coarsest {names[-1]}"
-        return f"ranges by region: {both}, {_told_in(n_told)}"
+        return f"ranges by region: {both}, {_shown_in(n_shown)}"
 
     def __str__(self) -> str:
         """Return what is done."""
@@ -216,8 +216,8 @@ class Parts(ByRegion):
         return steps[0] if len(steps) == 1 else f"{steps[0]} to {steps[-1]}, by region"
 
 
-def _told_in(n_regions: int) -> str:
-    return f"told in {count_of(n_regions, 'region')}"
+def _shown_in(n_regions: int) -> str:
+    return f"shown in {count_of(n_regions, 'region')}"
 
 
 def read_recoding(stored: Mapping[str, Any], hierarchy: Hierarchy | None) -> Recoding:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from anonrisk.core.arguments import instance_of, list_of, whole_number
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.recode import labels as text
 from anonrisk.measures.recode.recoding import Recoding, numbered
@@ -44,8 +45,9 @@ class Prefix(Recoding):
 
     def __post_init__(self) -> None:
         """Reject lengths that make no prefix."""
-        if self.length < 1 or (self.width is not None and self.width < self.length):
-            raise ArgumentError("a prefix has at least one character, and no more than its width")
+        whole_number(self.length, "the length of a prefix", at_least=1)
+        if self.width is not None:
+            whole_number(self.width, "the width of a prefix", at_least=self.length)
 
     def label(self, value: str) -> str:
         """Write the label of one value."""
@@ -88,8 +90,9 @@ class ZipArea(Recoding):
 
     def __post_init__(self) -> None:
         """Reject areas that are not three digits."""
-        if not all(AREA.fullmatch(str(area)) for area in self.known):
-            raise ArgumentError("areas of ZIP codes are texts of three digits")
+        rule = "areas of ZIP codes must be texts of three digits"
+        if not all(map(AREA.fullmatch, list_of(self.known, str, rule))):
+            raise ArgumentError(rule)
 
     def label(self, value: str) -> str:
         """Write the label of one value."""
@@ -136,8 +139,8 @@ class MergeRare(Recoding):
 
     def __post_init__(self) -> None:
         """Reject a name for the others that is one of the kept."""
-        if not all(isinstance(value, str) for value in self.kept):
-            raise ArgumentError("the values that stay must be texts")
+        list_of(self.kept, str, "the values that stay must be texts")
+        instance_of(self.other, str, "other")
         if self.other in self.kept:
             raise ArgumentError("the name for all other values must not be one of those that stay")
         if self.width is not None and self.prefix is None:

@@ -397,5 +397,5 @@ class SqlWriter:
         if self.on_unseen != "refuse":
             top = self.on_unseen == "top"
             return self.text(recoding.for_unseen if top else _UNSEEN)
-        message = f"anonrisk: the hierarchy misses a value of column {column}"
+        message = f"anonrisk: the hierarchy lacks a value of column {column}"
         return self.as_text(self.error(message, column))

@@ -361,7 +361,8 @@ def _met(
             if not any(isinstance(choice.recoding, Star) for choice in choices)
         ]
         stops = (
-            f"max_suppressed={percent(made.max_suppressed)} stops it, the least that would do is "
+            f"max_suppressed={percent(made.max_suppressed)} stops it, the smallest sufficient "
+            "value is "
         )
         # With stars everywhere, and everybody left out, it is the whole table that breaks a goal.
         if best_node.least_below > made.may_leave_out(n) and (

@@ -246,7 +246,7 @@ def _given(domain: Domain, value: Any, column: Name) -> list[Recoding]:
         )
     lost = sum(text not in hierarchy.leaves for text in domain.texts())
     if lost:
-        raise HierarchyError(f"the hierarchy misses {lost} of the values of column {column!r}")
+        raise HierarchyError(f"the hierarchy lacks {lost} of the values of column {column!r}")
     return [Level.of(hierarchy, level) for level in range(hierarchy.height + 1)]
 
 

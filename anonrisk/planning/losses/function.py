@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from inspect import signature
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -28,6 +29,19 @@ class FunctionLoss(ClassLoss):
     word: ClassVar[str] = "function"
     monotone: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        """Reject a function that cannot be called with sizes and levels."""
+        try:
+            signature(self.function).bind(None, None)
+        except TypeError:
+            raise ArgumentError(
+                "the function given as loss must take two arguments: the sizes of classes, and the "
+                "counts of each column's values"
+            ) from None
+        except ValueError:
+            # Some functions written in C have no signature.
+            return
+
     def of_classes(self, classes: GroupedClasses) -> Floats:
         """Ask the function about what is published."""
         sizes = classes.sizes[classes.kept]
@@ -48,7 +62,7 @@ class FunctionLoss(ClassLoss):
             lost = math.nan
         if not 0 <= lost <= 1:
             raise ArgumentError(
-                "the function given as loss must give a number from 0 (nothing is lost) to 1"
+                "the function given as loss must return a number from 0 (nothing is lost) to 1"
             )
         return lost
 

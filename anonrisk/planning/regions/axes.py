@@ -153,8 +153,9 @@ def ladder(tally: Tally, name: Name, offered: Sequence[Recoding], loss: CellLoss
         )
     if isinstance(steps[-1].recoding, Keep) and tally.domains[name].kind not in TOLD:
         raise PlanError(
-            f"column {name!r} holds values that have no one text by which a region could tell "
-            "them: make text of them first, or give recodings that are coarser than Keep()"
+            f"column {name!r} holds values that have no single written form by which a region "
+            "could name them: convert them to text first"
+            ", or give recodings that are coarser than Keep()"
         )
     groups = np.stack([choice.groups for choice in steps])
     order = np.lexsort(groups[::-1])
@@ -165,8 +166,8 @@ def ladder(tally: Tally, name: Name, offered: Sequence[Recoding], loss: CellLoss
     for step, begun in enumerate(new):
         if begun.sum() != len(np.unique(groups[step])) or (step and (new[step - 1] > begun).any()):
             raise PlanError(
-                f"the recodings that are offered for column {name!r} are no steps of one way up: "
-                "each must put together what the one before it does, and more"
+                f"the recodings that are offered for column {name!r} do not build on each other: "
+                "each must merge what the one before it does, and more"
             )
     position = (np.cumsum(new.T.ravel()) - 1).reshape(new.T.shape).T
     first = np.maximum.accumulate(np.where(new, position, 0), axis=1)

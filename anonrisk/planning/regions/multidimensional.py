@@ -110,7 +110,9 @@ def _fitted(
         # The part that holds a group: what is told of its values begins there or after.
         starts = axis.boxes(place[first], place[np.append(first[1:], len(place)) - 1])[0]
         if len(first) > len(np.unique(group)) or (np.diff(starts) <= 0).any():
-            raise PlanError(f"what column {name!r} becomes is no step of the way up that it has")
+            raise PlanError(
+                f"what column {name!r} becomes is not one of its recodings, from fine to coarse"
+            )
     begun = np.searchsorted(starts, np.arange(axis.size), side="right") - 1
     return axis, starts[np.maximum(begun, 0)]
 
@@ -230,7 +232,7 @@ def by_region(regions: Regions, tally: Tally, qid: Qid, others: Qid) -> Coded:
     result, labels = regions.find(places), regions.labels()
     if (result < 0).any():
         # A class that is left as stars may be told by no part of its own.
-        raise PlanError("regions that are told by their labels alone do not hold every record")
+        raise PlanError("regions that are known by their labels alone do not hold every record")
     codes = [labels[n][0][result] + 1 if n in labels else tally.codes[n] for n in qid]
     codes += [tally.codes[name] for name in others]
     return Coded(codes, tally.counts, [int(code.max(initial=0)) + 1 for code in codes])

@@ -90,7 +90,7 @@ def read(argument: Any, where: str) -> tuple[Budget, ...]:
         b for key, value in document.items() for b in BUDGETS[key].read(value, f"{where}.{key}")
     ]
     if not results:
-        raise PolicyError(f"{where} holds no budget; there are {', '.join(BUDGETS)}")
+        raise PolicyError(f"{where} holds no budget; choose from {', '.join(BUDGETS)}")
     return tuple(results)
 
 

@@ -47,7 +47,7 @@ class Differencing(base.ReleaseBudget):
     }
     bare = True
     annotation = base.or_list("int | dict[str, Any]")
-    what = "What earlier releases tell together with this one"
+    what = "What earlier releases reveal together with this one"
     lacks = "it needs a release and a ledger: Release.check judges it"
 
     limit: float = 0
@@ -68,7 +68,7 @@ class Differencing(base.ReleaseBudget):
         if compared_releases.net and not compared_releases.n_classes_both:
             return Problem(
                 "the releases have no class in common, so that net changes say nothing: were "
-                "columns recoded? With a unit that stays it can be told"
+                "columns recoded? With a unit that stays, it can be decided"
             )
         return base.Value(compared_releases.at_risk(self.k))
 

@@ -48,7 +48,7 @@ class K(base.SizeBudget):
         """Return how small the smallest class is."""
         return (
             f"The smallest class of {subject.columns} has "
-            f"{count_of(int(value.number), subject.who)}; at least {self.limit:,} are asked for"
+            f"{count_of(int(value.number), subject.who)}; at least {self.limit:,} are required"
         )
 
     @property

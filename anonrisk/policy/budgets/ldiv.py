@@ -123,7 +123,7 @@ class LDiv(base.SensitiveBudget):
         """Return how diverse the least diverse class is."""
         return (
             f"The least diverse class of {subject.columns} has a {self.variant} l-diversity of "
-            f"{value.number:.6g} in {subject.sensitive}; at least {self.limit:g} is asked for"
+            f"{value.number:.6g} in {subject.sensitive}; at least {self.limit:g} is required"
         )
 
     @property

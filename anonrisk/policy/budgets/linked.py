@@ -16,7 +16,7 @@ class LinkedBudget(base.ReleaseBudget):
     limit_key = "k"
     bare = True
     annotation = base.or_list("int | dict[str, Any]")
-    what = "The number of persons whom joined tables leave alike"
+    what = "The number of persons who remain alike when tables are joined"
     at_least = True
     lacks = "one table is joined with nothing: Release.check judges it, with the links of a release"
 
@@ -24,7 +24,7 @@ class LinkedBudget(base.ReleaseBudget):
         """Return how few are left in the join."""
         return (
             f"The fewest persons with one combination of {subject.columns}, where the tables are "
-            f"joined, are {int(value.number):,}; at least {self.limit:,} are asked for"
+            f"joined, are {int(value.number):,}; at least {self.limit:,} are required"
         )
 
     @property

@@ -43,7 +43,8 @@ def no_prediction(evidence: Evidence, context: Context) -> Problem | None:
     if known is None or isinstance(known, Problem):
         return known
     return Problem(
-        f"of people outside a table nobody can tell where rare ones were removed from it: {known}"
+        "where rare records were removed, nothing can be said about people outside the table: "
+        f"{known}"
     )
 
 
@@ -93,4 +94,4 @@ class MaxSuppressed(base.TableBudget):
 
     def not_expected(self, context: Context) -> str:
         """Return the sentence that only whoever removed rows knows of them."""
-        return ": a batch does not tell what was removed from it"
+        return ": a batch does not show what was removed from it"

@@ -165,7 +165,7 @@ class RiskBudget(base.SizeBudget):
             _refuse_number(limits, here, f"which risk: {cls.key}: {{{attacker}: {{{measures[0]}: ")
             stated = fields.mapping(limits, here, measures)
             if not stated:
-                raise PolicyError(f"{here} holds no budget; there are {', '.join(measures)}")
+                raise PolicyError(f"{here} holds no budget; choose from {', '.join(measures)}")
             for measure, value in stated.items():
                 at, keys = f"{here}.{measure}", _keys(measure)
                 results += [
@@ -177,7 +177,7 @@ class RiskBudget(base.SizeBudget):
                     for item in base.each(value, at)
                 ]
         if not results:
-            raise PolicyError(f"{where} holds no budget; there are {', '.join(ATTACKERS)}")
+            raise PolicyError(f"{where} holds no budget; choose from {', '.join(ATTACKERS)}")
         return results
 
     @classmethod

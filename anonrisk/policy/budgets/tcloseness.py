@@ -145,7 +145,7 @@ class TCloseness(base.SensitiveBudget):
             )
         made = super().read_one(value, where)
         if made.order is not None and made.distance != "ordered":
-            raise PolicyError(f"{where}.order has no use with distance {made.distance!r}")
+            raise PolicyError(f"{where}.order has no effect with distance {made.distance!r}")
         if (made.hierarchies is not None) != (made.distance == "hierarchical"):
             raise PolicyError(f"{where}: distance 'hierarchical' and hierarchies belong together")
         return made

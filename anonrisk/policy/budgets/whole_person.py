@@ -70,13 +70,13 @@ class WholePerson(base.SizeBudget):
         """Return how few are alike."""
         return (
             f"The fewest persons who have the same rows of {subject.columns}, all of them "
-            f"together, are {int(value.number):,}; at least {self.limit:,} are asked for"
+            f"together, are {int(value.number):,}; at least {self.limit:,} are required"
         )
 
     @property
     def likely_meaning(self) -> str:
         """Everybody is like themselves."""
-        return "1 is oneself, whom everybody is like; 5 and 11 are usual"
+        return "1 is the person alone, and everybody is like themselves; 5 and 11 are usual"
 
     @classmethod
     def counts(cls, fields: Mapping[str, Any], shared: dict[str, Any]) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def _asked_of(policy: Terms) -> list[_AskedTest]:
             results += lines
     if refused:
         raise PolicyError(
-            f"tests in SQL cannot tell: {'; '.join(dict.fromkeys(refused))}. A model in Python "
+            f"tests in SQL cannot decide: {'; '.join(dict.fromkeys(refused))}. A model in Python "
             "asks Policy.check itself, which can: anonrisk dbt --python"
         )
     return results
@@ -93,7 +93,7 @@ def _asked_settings(policy: Terms) -> Iterator[str]:
         )
     odd = [name for name in policy.listed if not isinstance(name, str)]
     if odd:
-        raise PolicyError(f"column {odd[0]!r} is not a text, as columns of a database are")
+        raise PolicyError(f"column {odd[0]!r} is not named by a text, as a database requires")
     if policy.missing not in {"value", "error"}:
         yield f"missing: {policy.missing}"
     if policy.missing_sensitive == "drop":
@@ -317,7 +317,7 @@ _MACROS = """
 {# The columns of a table with their types, once it is clear that the whole of it is looked at. #}
 {% macro anonrisk_columns(model, settings) %}
 {%- if adapter.type() not in @ADAPTERS@ %}
-{{ exceptions.raise_compiler_error("anonrisk: what " ~ adapter.type() ~ " holds for equal has not \
+{{ exceptions.raise_compiler_error("anonrisk: what " ~ adapter.type() ~ " considers equal has not \
 been compared with anonrisk's rules. Use DuckDB or PostgreSQL, or the model in Python that \
 anonrisk dbt --python writes.") }}
 {%- endif %}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from anonrisk.core.render import count_of, percent
+from anonrisk.core.render import count_of, percent, with_article
 from anonrisk.measures import lookalikes
 from anonrisk.policy.drafting import hints
 from anonrisk.policy.drafting.look import ALPHA, MAX_SIZE
@@ -197,8 +197,7 @@ def _people(together: Together) -> str:
 
 
 def _looks(seen: Facts) -> str:
-    article = "an" if str(seen.looks)[0] in "eI" else "a"
-    return f"looks like {article} {seen.looks}"
+    return f"looks like {with_article(str(seen.looks))}"
 
 
 def _values(seen: Facts) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from anonrisk.core.columns import nearest
+from anonrisk.core.render import kind_name
 from anonrisk.errors import PolicyError
 from anonrisk.policy import document
 
@@ -29,7 +30,7 @@ def read(name: Any) -> Any:
     """Read the document of a ready policy; an unknown name is refused with the nearest one."""
     known = names()
     if not isinstance(name, str) or name not in known:
-        shown = repr(name) if isinstance(name, str) else f"a {type(name).__name__}"
+        shown = repr(name) if isinstance(name, str) else kind_name(name)
         hint = nearest(name, known) if isinstance(name, str) else ""
         raise PolicyError(
             f"no ready policy is called {shown}{hint or '.'} There are {', '.join(known)}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.errors import ArgumentError
+from anonrisk.predict.inputs import as_floats
 from anonrisk.predict.population.model_estimate import EVERY_RECORD, ModelEstimate
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def benedetti_franconi(size: ArrayLike, weight: ArrayLike) -> Floats:
     >>> benedetti_franconi([1, 2, 3], [10, 20, 30]).round(6).tolist()
     [0.255843, 0.082684, 0.046368]
     """
-    f, W = np.broadcast_arrays(np.asarray(size, dtype=float), np.asarray(weight, dtype=float))
+    f, W = np.broadcast_arrays(as_floats(size, "size"), as_floats(weight, "weight"))
     if (f < 1).any() or (f % 1 != 0).any():
         raise ArgumentError("a class has a whole number of records, at least 1")
     if not (np.isfinite(W) & (f * (1 - 1e-12) <= W)).all():

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.arguments import instance_of
 from anonrisk.core.render import PrintedFields
 from anonrisk.core.results import Interval
 from anonrisk.errors import ModelError
+from anonrisk.predict.population.sample import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
     from anonrisk.core.arrays import Floats, Integers
-    from anonrisk.predict.population.sample import Sample
 
     Gain: TypeAlias = Callable[[Integers], Floats]
 
@@ -110,6 +111,7 @@ def bounds(sample: Sample) -> Bounds:
     >>> found.uniques.low < 30 < found.uniques.high
     True
     """
+    instance_of(sample, Sample, "sample")
     if sample.n == sample.N:
         return counted(sample)
     programme = Programme(sample)

@@ -148,7 +148,8 @@ def good_toulmin(
     mean, square = float((a * sizes.classes).sum()), float((a * a * sizes.classes).sum())
     if sqrt(square) > limit * mean:
         raise ModelError(
-            f"Good-Toulmin cannot tell: its estimate has a standard deviation of {sqrt(square):.3g}"
+            "Good-Toulmin cannot decide: its estimate has a standard deviation of "
+            f"{sqrt(square):.3g}"
             f", more than {limit:.0%} of the estimate itself; ask about a smaller group"
         )
     among = mean if variance is None else variance

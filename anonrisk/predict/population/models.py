@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.core.arguments import one_of
+from anonrisk.core.arguments import instance_of, one_of
 from anonrisk.core.results import Interval
 from anonrisk.errors import ArgumentError, ModelError, warn_of_approximation
 from anonrisk.predict.population.benedetti_franconi import of_sample, of_weights
@@ -225,11 +225,12 @@ def estimate(
     True
     """
     check_model(model)
+    instance_of(sample, Sample, "sample")
     if sample.n == sample.N:
         return _whole(sample, model)
     if model == "loglinear" and independence is None and sample.s(1):
         raise ArgumentError(
-            "the log-linear model needs the columns: ask it of the table, not of its class sizes"
+            "the log-linear model needs the columns: call it on the table, not on its class sizes"
         )
     outcome = bounds(sample)
     if outcome.widened > 1:
@@ -310,6 +311,7 @@ def dankar(sample: Sample) -> ModelEstimate:
     >>> dankar(Sample.of({1: 40, 2: 6, 3: 2, 9: 3}, 75_000)).note
     'by pitman; a rule, not a bound'
     """
+    instance_of(sample, Sample, "sample")
     if sample.f <= FINITE:
         chosen = pitman(sample)
     else:
@@ -353,6 +355,7 @@ def most_uniques(sample: Sample) -> int:
     >>> most_uniques(Sample.of({5: 200}, 100_000))
     297
     """
+    instance_of(sample, Sample, "sample")
     n, N = sample.n, sample.N
     low, high = 0, N - n
 

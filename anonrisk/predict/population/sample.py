@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Above this share of the population, drawing without replacement is not like drawing with it.
 FINITE = 0.1
+# No population is larger, and what is counted of one fits into 64 bits.
+_MOST = 10**15
 
 
 @dataclass(frozen=True)
@@ -38,16 +40,16 @@ class Sample:
 
     @classmethod
     def of(cls, histogram: Histogram | Sample, population_size: int) -> Sample:
-        """Check that the table can be a sample of that population, one record a person."""
+        """Check that the table can be a sample of that population, one record per person."""
         if isinstance(histogram, Sample):
             return histogram
         sizes = class_sizes(histogram)
         sizes.refuse_overlap()
-        N = whole_number(population_size, "population_size", at_least=1)
+        N = whole_number(population_size, "population_size", at_least=1, at_most=_MOST)
         if sizes.n_memberships != sizes.n_records:
             raise ArgumentError(
                 "some persons are in several classes, so that the table is not a sample of "
-                "persons: reduce it to one row a person"
+                "persons: reduce it to one row per person"
             )
         if sizes.n_records > N:
             raise PopulationError(

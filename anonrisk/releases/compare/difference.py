@@ -265,7 +265,7 @@ def _check(before: KeyedCounts, keyed_counts: KeyedCounts) -> None:
             )
     if before.unit is None and before.qid != keyed_counts.qid:
         raise StateError(
-            "without a unit nobody can tell who is who under another quasi-identifier: it was "
+            "without a unit, persons cannot be matched across different quasi-identifiers: it was "
             f"{list(before.qid)} and is {list(keyed_counts.qid)} now; give unit= for both"
         )
     for name in sorted(before.kinds.keys() & keyed_counts.kinds.keys(), key=str):

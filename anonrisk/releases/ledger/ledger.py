@@ -20,7 +20,7 @@ from anonrisk.core.database import (
     writing,
 )
 from anonrisk.core.documents import Reader, canonical
-from anonrisk.core.render import PrintedFields, PrintedTable, count_of, named, shown
+from anonrisk.core.render import PrintedFields, PrintedTable, count_of, kind_name, named, shown
 from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError, LedgerError, LedgerMovedError, WrongKeyError
 from anonrisk.policy.finding import PASS
@@ -388,7 +388,9 @@ class Ledger:
         """
         self._refuse_unfit(manifest)
         if not isinstance(states, (dict, type(None))):
-            raise ArgumentError(f"states= maps tables to states, and is no {type(states).__name__}")
+            raise ArgumentError(
+                f"states= must be a mapping of tables to states, not {kind_name(states)}"
+            )
         kept = {table: self._bytes_of(state, table) for table, state in (states or {}).items()}
         about = {
             "release": manifest.release,
@@ -431,8 +433,9 @@ class Ledger:
     @staticmethod
     def _refuse_unfit(manifest: Any) -> None:
         if not isinstance(manifest, Manifest):
-            kind = type(manifest).__name__
-            raise ArgumentError(f"a ledger takes a Manifest, not a {kind}: see Release.publish")
+            raise ArgumentError(
+                f"a ledger takes a Manifest, not {kind_name(manifest)}: see Release.publish"
+            )
         if manifest.seal is None:
             raise ArgumentError("a manifest is sealed before it goes into a ledger: see sealed")
         if manifest.previous is None:
@@ -579,7 +582,7 @@ def as_ledger(value: Any) -> Ledger:
     """Take the ledger that a caller gives."""
     if not isinstance(value, Ledger):
         raise ArgumentError(
-            f"the ledger is an anonrisk.Ledger, not a {type(value).__name__}: Ledger(path, key=…) "
+            f"the ledger is an anonrisk.Ledger, not {kind_name(value)}: Ledger(path, key=…) "
             "opens one, with new=True it makes one"
         )
     return value
@@ -589,7 +592,7 @@ def _moved(entries: LedgerEntries, head: str | None) -> LedgerMovedError:
     """Return what was published since the release was checked."""
     last = f" (release {entries[-1].release!r} by {shown(entries[-1].by)})" if entries.items else ""
     return LedgerMovedError(
-        f"somebody published since this release was checked: the ledger is at entry "
+        "somebody published since this release was checked: the ledger is at entry "
         f"{len(entries):,}{last}, not at {str(head).partition(':')[0]}; check it again"
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 from anonrisk._version import __version__
 from anonrisk.core.documents import Reader
 from anonrisk.core.paths import as_path, why_not
-from anonrisk.core.render import PrintedTable, bytes_of, count_of, named, shown
+from anonrisk.core.render import PrintedTable, bytes_of, count_of, kind_name, named, shown
 from anonrisk.core.results import Document, restore_fields
 from anonrisk.errors import (
     AnonRiskError,
@@ -82,7 +82,7 @@ class Verified(PrintedTable):
     n_approvals : int
         How many agreed.
     ledger_entry : int or None
-        Its number in the ledger; None if no ledger was asked.
+        Its number in the ledger; None if no ledger was consulted.
     """
 
     release: str
@@ -108,7 +108,7 @@ class Verified(PrintedTable):
         return "what", "found"
 
     def _rows(self) -> list[list[str]]:
-        asked = "no ledger was asked"
+        asked = "no ledger was consulted"
         return [
             ["published", f"{shown(self.at)} by {named(self.by)}"],
             ["tables", ", ".join(map(named, self.tables)) or "-"],
@@ -219,7 +219,7 @@ class Manifest(Document, PrintedTable):
         for name in _TEXTS:
             value = getattr(self, name)
             if not isinstance(value, str) or not value.strip():
-                raise ManifestError(f"{name} of a manifest is a text that is not empty")
+                raise ManifestError(f"{name} of a manifest must be a non-empty text")
         moment(self.at)
         object.__setattr__(self, "verdict", copied(self.verdict))
         for name in ("waivers", "approvals"):
@@ -381,9 +381,9 @@ class Manifest(Document, PrintedTable):
         """
         of_seal = None if tables and public_key is not None else key
         if now is not None and not isinstance(now, datetime):
-            raise ArgumentError(f"now= takes a datetime, not a {type(now).__name__}")
+            raise ArgumentError(f"now= takes a datetime, not {kind_name(now)}")
         if ledger is not None and not isinstance(ledger, Remembers):
-            raise ArgumentError(f"ledger= takes an anonrisk.Ledger, not a {type(ledger).__name__}")
+            raise ArgumentError(f"ledger= takes an anonrisk.Ledger, not {kind_name(ledger)}")
         sealed_by = self.check_seal(key=of_seal, public_key=public_key)
         self.refuse_contradictions()
         if self.status != PASS:
@@ -427,7 +427,7 @@ class Manifest(Document, PrintedTable):
             try:
                 waiver = Waiver.of(stated)
             except AnonRiskError as error:
-                raise ManifestError(f"a waiver of the manifest is none: {error}") from None
+                raise ManifestError(f"a waiver of the manifest is not valid: {error}") from None
             if waiver.expired(at.astimezone(UTC).date()):
                 raise ManifestError(
                     f"the waiver of {waiver.budget} for {waiver.table!r} by {waiver.owner!r} "

@@ -393,7 +393,8 @@ def _refuse_half_keys(asked: Sequence[_LinkedTable]) -> None:
             rest = listed([name for name in item.on if name != item.unit])
             raise ArgumentError(
                 f"a link along {listed(item.on)}: {item.unit!r} is the unit of {item.name!r} and "
-                f"tells persons apart by itself. Write on: {render.named(item.unit)}; {rest} "
+                "identifies persons by itself"
+                f". Write on: {render.named(item.unit)}; {rest} "
                 "counts if it is a quasi-identifier"
             )
         each = ", ".join(f"{render.named(two.name)}.{render.named(two.on[0])}" for two in asked)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import skeleton
 from anonrisk.core.documents import Reader, canonical
-from anonrisk.core.render import PrintedFields, count_of
+from anonrisk.core.render import PrintedFields, count_of, kind_name
 from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy import fields
@@ -110,9 +110,11 @@ def counted(
 
 def _each(value: Any) -> list[Approval]:
     results = list(value) if isinstance(value, Iterable) else [value]
-    wrong = next((type(item).__name__ for item in results if not isinstance(item, Approval)), None)
-    if wrong is not None:
-        raise ArgumentError(f"approvals are what Release.approve gives, a list; not a {wrong}")
+    wrong = [item for item in results if not isinstance(item, Approval)]
+    if wrong:
+        raise ArgumentError(
+            f"approvals= is a list of what Release.approve returns, not {kind_name(wrong[0])}"
+        )
     return results
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import nearest
+from anonrisk.core.render import kind_name
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, ManifestError, UnreadableTableError
 from anonrisk.measures.counts.keyed import KeyedTally
@@ -123,7 +124,9 @@ def compare_rows(
 ) -> tuple[str, ...]:
     """Raise unless tables that are no files have the rows that were checked; name them."""
     if not isinstance(tables, Mapping):
-        raise ArgumentError(f"tables= maps names to tables, and is no {type(tables).__name__}")
+        raise ArgumentError(
+            f"tables= must be a mapping of names to tables, not {kind_name(tables)}"
+        )
     known = {item.name: item.content_digest for item in stated if item.content_digest is not None}
     for name in tables:
         if name not in known:
@@ -134,7 +137,8 @@ def compare_rows(
     for name, digest in known.items():
         if name not in tables:
             raise UnreadableTableError(
-                f"table {name!r} is no file, and nobody can tell whether it is what was checked: "
+                f"table {name!r} is not a file, so that it cannot be compared with what was "
+                "checked: "
                 "in Python give Manifest.verify tables={name: table} as well, and the ledger's key"
             )
         if key is None:

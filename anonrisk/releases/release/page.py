@@ -25,7 +25,7 @@ _NEXT = {
     "anonrisk release verify holds the files to it where they are published.",
     FAIL: "Make columns coarser, leave rows out or hold the release back, and check again; or "
     "somebody answers for a limit by name, for a time, under waivers in release.yaml.",
-    COULD_NOT_ASSESS: "Mend what is said above and check again; until then, do not publish.",
+    COULD_NOT_ASSESS: "Fix what is listed above and check again; until then, do not publish.",
 }
 
 

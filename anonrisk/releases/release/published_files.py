@@ -56,7 +56,7 @@ class PublishedFile:
     def __post_init__(self) -> None:
         """Reject what is no size or digest, and a path that leads out of its folder."""
         if type(self.size) is not int or self.size < 0 or not _SHA256.fullmatch(self.sha256):
-            raise ManifestError("the manifest has a file whose size or SHA-256 is none")
+            raise ManifestError("the manifest has a file whose size or SHA-256 is not valid")
         parts = PurePosixPath(self.path).parts
         plain = str(PurePosixPath(*parts)) == self.path and "\\" not in self.path
         if not parts or not plain or ".." in parts or parts[0] in ("/", "//", "."):

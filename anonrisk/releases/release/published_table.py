@@ -62,7 +62,7 @@ def written(document: Any) -> bytes:
         return canonical(document).encode("ascii")
     except (TypeError, ValueError, RecursionError):
         raise ManifestError(
-            "a manifest holds plain values only, and no number that is none"
+            "a manifest holds plain values only, and no NaN or infinite number"
         ) from None
 
 

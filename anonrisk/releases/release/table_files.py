@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.render import kind_name
 from anonrisk.engines.reading import files, large, text_files
 from anonrisk.engines.reading.files import FORMATS, STDIN, TextFormat
 from anonrisk.engines.reading.storage import stored
@@ -95,7 +96,7 @@ class TableFiles:
 
 def _path(value: Any, where: str) -> str:
     if not isinstance(value, (str, os.PathLike)) or not str(value).strip():
-        raise PolicyError(f"{where} names files by paths, not by a {type(value).__name__}")
+        raise PolicyError(f"{where} names files by paths, not by {kind_name(value)}")
     if str(value) == STDIN:
         raise PolicyError(f"{where}: a release is published as files; a pipe has none")
     return os.fspath(value)

@@ -103,7 +103,7 @@ class ReleaseVerdict(ReleaseAnswer):
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             if isinstance(error, ArgumentError):
                 raise
-            raise ArgumentError("this is no verdict of a release that to_json wrote") from None
+            raise ArgumentError("this is not a verdict of a release written by to_json") from None
 
     @classmethod
     def _read(cls, stored: dict[str, Any]) -> Self:

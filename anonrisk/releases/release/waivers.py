@@ -120,7 +120,7 @@ def refuse_expired(waivers: Iterable[Waiver], today: date | None = None) -> None
         if waiver.expired(today):
             raise PolicyError(
                 f"the waiver of {waiver.budget} for {waiver.table!r} expired on {waiver.expires}: "
-                "mend the table, or decide again and write a new day"
+                "fix the table, or decide again and set a new date"
             )
 
 
@@ -145,13 +145,13 @@ def _day(value: Any) -> str:
             return date.fromisoformat(value.strip()).isoformat()
     except ValueError:
         pass
-    raise PolicyError("expires of a waiver is a day, as 2026-12-31")
+    raise PolicyError("expires of a waiver must be a date, such as 2026-12-31")
 
 
 def _not_waived(budget: str) -> str:
     if budget == "direct":
         return "a direct identifier cannot be waived: take the column out of the table"
     return (
-        f"a waiver names budget {budget!r}, which there is not"
+        f"a waiver names budget {budget!r}, which does not exist"
         f"{nearest(budget, budgets.BUDGETS)}; only budgets can be waived"
     )

@@ -48,8 +48,9 @@ class Kept(render.PrintedLines, Generic[CountsT]):
         """Reject what is of another kind, or of another key: no hash of it is the same."""
         what = self.file.what
         if not isinstance(other, type(self)):
-            kind = type(other).__name__
-            raise StateError(f"a {what} is {doing} with another one, not with a {kind}")
+            raise StateError(
+                f"a {what} is {doing} with another one, not with {render.kind_name(other)}"
+            )
         if self.key != other.key:
             raise WrongKeyError(
                 f"{what}s of different keys have nothing in common: {self.key_id} here, "

@@ -14,7 +14,7 @@ from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import diversity_score, question_about
 from anonrisk.api.summary import summarised
 from anonrisk.core import render
-from anonrisk.core.arguments import one_of
+from anonrisk.core.arguments import one_of, renaming
 from anonrisk.core.columns import as_names, nearest
 from anonrisk.engines.numpy.count import histogram, histogram_of_persons, runs_of
 from anonrisk.engines.numpy.profile import distinct_counts
@@ -129,6 +129,7 @@ class State(Kept[KeyedCounts]):
 
     # ---- sensitive values -----------------------------------------------------------------
 
+    @renaming(kind="variant=")
     def ldiv(
         self,
         sensitive: Names | None = None,

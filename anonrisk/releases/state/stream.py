@@ -172,7 +172,7 @@ def foreach_batch(
     When it misleads: without a `state` batches are judged one by one. What somebody learns who
     holds several of them is not looked at, and a person may be in each. With one, a batch that
     completes the small classes of earlier ones passes, and the first batches of a stream, whose
-    classes are small, are kept back and never counted.
+    classes are small, are held back and never counted.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def _check(policy: Any, release: Any, quarantine: Any, fail_on: Any) -> None:
         first, second = (f"{path.rstrip('/')}/" for path in (release, quarantine))
         if first.startswith(second) or second.startswith(first):
             raise ArgumentError(
-                "release and quarantine lie in one another: whoever reads one would read both"
+                "release and quarantine lie inside one another: whoever reads one would read both"
             )
 
 
@@ -247,4 +247,4 @@ def _log(verdict: Verdict, batch_id: int, n_rows: int) -> None:
         return
     # A group of `by` is a cell.
     why = dict.fromkeys(name_of(replace(failure, group=None)) for failure in verdict.failures)
-    _LOG.warning("batch %d: %s, %s kept back: %s", batch_id, verdict.status, rows, ", ".join(why))
+    _LOG.warning("batch %d: %s, %s held back: %s", batch_id, verdict.status, rows, ", ".join(why))

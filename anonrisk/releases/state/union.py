@@ -106,7 +106,7 @@ def _evidence(
             evidence.estimates |= _estimated(held, budget)
         need = budget.need(context_of(policy, table.roles))
         if need is not None:
-            why = "it takes a look at all rows, and counts are all there is of earlier ones"
+            why = "it needs all rows, and of earlier ones only counts are left"
             evidence.apart[need.name] = Problem(why)
     return evidence
 

@@ -20,7 +20,7 @@ def dialect_of(name: str) -> Dialect:
     if name not in DIALECTS:
         *titles, last = (one.title for one in DIALECTS.values())
         raise UnsupportedFrameError(
-            f"what {name} holds for equal has not been compared with anonrisk's rules: "
+            f"what {name} considers equal has not been compared with anonrisk's rules: "
             f"use {', '.join(titles)} or {last}, or read the table into pandas or Spark"
         )
     return DIALECTS[name]
