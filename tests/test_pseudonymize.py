@@ -337,7 +337,6 @@ for k, v in {"spark.eventLog.enabled": "true", "spark.eventLog.dir": "file://" +
 spark = b.getOrCreate()
 import hashlib
 import anonrisk
-from anonrisk.core import pseudonyms
 from anonrisk.pseudonyms.keys import Key
 from anonrisk.identity import IdentityProtector, collision_chance
 secret = hashlib.sha256(b"anonrisk example, not a secret").digest()
@@ -347,7 +346,7 @@ made = df.anon.pseudonymize("who", key=Key.from_bytes(secret), period=1, time="a
 assert len({r["who"] for r in made.collect()}) == 2
 key = Key.from_bytes(secret)
 assert df.anon.state("at", unit="who", key=key).k == 1
-assert df.anon.sketch("at", key=key).k == 1
+assert anonrisk.sketch(df, "at", key=key).k == 1
 import io, contextlib
 out = io.StringIO()
 with contextlib.redirect_stdout(out):
@@ -388,14 +387,14 @@ print("NOTHING", len(logged))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["spark", "connect"])
-def test_no_key_is_in_a_plan_an_event_log_or_the_ui(kind, tmp_path, request):
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.spark(kind)) for kind in ("spark", "connect")]
+)
+def test_no_key_is_in_a_plan_an_event_log_or_the_ui(kind, tmp_path):
     import os
     import subprocess
     import sys
 
-    if kind not in request.config.getoption("--engines").split(","):
-        pytest.skip(f"needs --engines {kind}")
     run = subprocess.run(
         [sys.executable, "-c", LEAKS, kind, str(tmp_path)],
         capture_output=True,

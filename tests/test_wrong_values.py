@@ -102,18 +102,24 @@ STORED = anonrisk.Plan({"zip": recode.Star()}).to_dict()
         (lambda t: t.anon.report("zip", storage="nope"), "storage must be a list of findings, not"),
         (lambda t: t.anon.report("zip", files="a.csv"), "files must be a list of texts, not a str"),
         (lambda t: t.anon.explore(["zip"], floor=10**30), "floor must be a whole number, at most"),
-        (lambda t: t.anon.kl_after("hour", [{"hour": 2}], n_values=0), "n_values needs 2 numbers"),
-        (lambda t: t.anon.plan("zip", k=2, loss=lambda _: 0.5), "must take two arguments"),
+        (
+            lambda t: anonrisk.kl_after(t, "hour", [{"hour": 2}], n_values=0),
+            "n_values needs 2 numbers",
+        ),
+        (
+            lambda t: t.anon.plan("zip", k=2, options=anonrisk.PlanOptions(loss=lambda _: 0.5)),
+            "must take two arguments",
+        ),
         (
             lambda t: t.anon.classes("zip").entropy(order=2),
             "^order= is no longer an argument: write alpha=$",
         ),
         (
-            lambda t: t.anon.profiles("zip", "value").ldiv(kind="entropy"),
+            lambda t: anonrisk.profiles(t, "zip", "value").ldiv(kind="entropy"),
             "^kind= is no longer an argument: write variant=$",
         ),
         (
-            lambda t: t.anon.profiles("zip", "value").beta_likeness(kind="basic"),
+            lambda t: anonrisk.profiles(t, "zip", "value").beta_likeness(kind="basic"),
             "^kind= is no longer an argument: write variant=$",
         ),
         (
