@@ -60,6 +60,7 @@ SPARK = ("--engines", "spark", "-m", "(engine or spark) and not nightly", *DRAWN
 OF_ENGINES = (
     *("classes", "engines", "explain_risk", "find_qids", "formulas", "kmap", "ldiv", "plan_bins"),
     *("predict_population", "profiles", "risk", "sizes", "suda", "summary", "tcloseness"),
+    "verdict",
 )
 OF_GX = (
     "--ignore-glob=*/tests/test_g[ax]*.py",
@@ -334,6 +335,8 @@ class Copy:
         on_engine = [f"tests/test_{word}.py" for word in OF_ENGINES]
         if mutant.path.startswith(("engines/sql", "engines/pushed")):
             yield "sql", SQL, on_engine
+            of_databases = sorted(self.root.glob("tests/test_sql*.py"))
+            yield "pandas", PANDAS, [str(path.relative_to(self.root)) for path in of_databases]
         elif mutant.path.startswith("engines/spark"):
             yield "spark", SPARK, on_engine
         else:

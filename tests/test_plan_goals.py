@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -16,6 +17,7 @@ from planned import people, with_options
 import anonrisk
 from anonrisk import Policy, errors
 from anonrisk.datasets import hospital
+from anonrisk.planning.goal import SensitiveGoal
 from anonrisk.recode import Keep, Prefix, Star
 
 COLUMNS = ("x", "y", "z")
@@ -447,3 +449,27 @@ def test_a_table_of_which_nothing_is_left_is_no_plan(method):
     plan = table.anon.plan(should, max_suppressed=1, options=anonrisk.PlanOptions(method=method))
     assert [one.status for one in plan.budgets if one.budget == "k"] == ["missed"]
     assert should.check(table.anon.apply(plan)).passed
+
+
+def test_a_goal_implies_itself_and_what_is_weaker():
+    for score, limits in (("distinct", (3, 2)), ("equal", (0.1, 0.2))):
+        strict, weak = (SensitiveGoal("ill", score, limit) for limit in limits)
+        assert strict.implies(strict)
+        assert strict.implies(weak)
+        assert not weak.implies(strict)
+        assert not strict.implies(dataclasses.replace(strict, column="job"))
+
+
+def test_a_budget_says_why_only_where_it_is_missed():
+    table = pd.DataFrame({"x": list("aabb"), "ill": list("xxyy")})
+    policy = anonrisk.Policy(quasi=["x"], sensitive=["ill"], k=2, ldiv={"l": 3, "severity": "warn"})
+    met, missed = table.anon.plan(policy).budgets
+    assert (met.status, met.why) == ("met", "")
+    assert (missed.status, missed.why) == ("missed", "no recoding that is offered reaches it")
+
+
+def test_a_budget_that_no_size_is_needed_for_asks_for_none():
+    table = pd.DataFrame({"x": list("abcd") + ["e"] * 20})
+    policy = anonrisk.Policy(quasi=["x"], risk={"marketer": {"average": 0.9}})
+    plan = table.anon.plan(policy)
+    assert (plan.k, plan.after.n_records, plan.recodings["x"]) == (1, 24, Keep())

@@ -17,9 +17,12 @@ import anonrisk
 from anonrisk import Plan, errors
 from anonrisk.engines.numpy.tally import tally
 from anonrisk.engines.pandas.table import PandasTable
+from anonrisk.measures.counts.tally import Domain
 from anonrisk.planning.lattice import full_domain
 from anonrisk.planning.lattice.lattice import Lattice
 from anonrisk.planning.lattice.offer import offer
+from anonrisk.planning.losses import discernibility
+from anonrisk.planning.losses import range as range_loss
 from anonrisk.planning.losses.choose import loss_of
 from anonrisk.recode import Bins, Keep, Prefix, Star
 
@@ -441,3 +444,20 @@ def test_what_cannot_be_asked_of_utility():
         table.anon.plan(QID, 4, options=anonrisk.PlanOptions(loss=own, method="auto")).method
         == "full-domain"
     )
+
+
+def test_squares_of_sizes():
+    below, above = np.array([1, 3]), np.array([4, 2])
+    sides = discernibility.SquaredSizes().sides(None, 0, below, above)
+    assert [side.tolist() for side in sides] == [[1, 9], [16, 4]]
+    loss = discernibility.DiscernibilityLoss
+    assert [loss.least_added(None, n, 10) for n in (3, 10, 12)] == [0.7, 0, 0]
+
+
+def test_the_part_of_a_range_that_a_label_covers():
+    halves = Domain("number", np.array([0.0, 0.5, 2.0]))
+    assert range_loss.interval_loss("0-0.5", halves) == pytest.approx(0.25)
+    assert range_loss.interval_loss("7-9", halves) == 0
+    assert range_loss.interval_loss("0-1", Domain("number", np.array([1.0]))) == 0
+    spread = range_loss._spread(halves, np.array([0, 0, 1]), 2)
+    assert spread.tolist() == [0.25, 0]

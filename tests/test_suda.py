@@ -156,3 +156,8 @@ def test_a_sum_of_scores_prints_and_serialises():
 def test_wrong_calls(call, error, text):
     with pytest.raises(error, match=text):
         call(pd.DataFrame(PEOPLE))
+
+
+def test_a_finished_search_says_so():
+    result = pd.DataFrame({"a": [1, 2, 2], "b": [1, 1, 2]}).anon.suda(["a", "b"])
+    assert (result.complete, result.partial) == (True, False)

@@ -334,3 +334,20 @@ def test_fewer_than_k_people_and_exact_sums_against_every_sequence():
         assert many.unique_share(2, k, discrete=True) == pytest.approx(few, abs=1e-4)
         assert many.unique_share(2, k) == pytest.approx(few, abs=0.05)
     assert "fewer than k" in repr(law.table(2, k=5))
+
+
+def test_the_density_of_two_uniform_numbers_is_a_triangle():
+    x = np.array([0.25, 1.0, 1.5])
+    assert zipf._spline(x, 1) == pytest.approx([1, 0, 0])
+    assert zipf._spline(x, 2) == pytest.approx([0.25, 1, 0.5])
+    assert zipf._spline(x, 3) == pytest.approx([0.25**2 / 2, 0.5, 0.75])
+
+
+def test_beyond_the_first_point_is_all_but_its_mass():
+    grid, mass = np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.3, 0.2])
+    limits = (0.5, 1.0, 1.5, 2.5, 4.0)
+    assert [zipf.tail(grid, mass, x) for x in limits] == pytest.approx([1, 0.5, 0.5, 0.2, 0])
+
+
+def test_a_table_has_five_lengths_unless_asked_otherwise():
+    assert [len(Zipf(10, 1, 100).table(*n).steps) for n in ((), (2,))] == [5, 2]

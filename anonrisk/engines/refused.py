@@ -33,13 +33,16 @@ _WORDS = {
 
 
 def _not_asked(what: str) -> str:
-    return f"tables in a database are counted and scored; this is not available for {what}: {_READ}"
+    return f"{what} not available from a database, which only counts and scores: {_READ}"
 
 
-OTHER_CELLS = _not_asked("a table with other cells")
-WILDCARD = _not_asked("missing='wildcard'")
-LIMITS = _not_asked("the records of classes that break a limit of l or t")
-SQLITE_STATE = _not_asked("a state: SQLite has no types of dates, instants, decimals and booleans")
+OTHER_CELLS = _not_asked("a table with other cells is")
+WILDCARD = _not_asked("missing='wildcard' is")
+LIMITS = _not_asked("the records of classes that break a limit of l or t are")
+SQLITE_STATE = (
+    "a state is not available from SQLite, which has no types for dates, instants, decimals and "
+    f"booleans: {_READ}"
+)
 NO_PLACES = (
     "which a database may write in more than one way, so that they cannot be looked up in an order "
     "or a hierarchy;"
