@@ -33,7 +33,7 @@ _WORDS = {
 
 
 def _not_asked(what: str) -> str:
-    return f"tables in a database are counted and scored; this is not available for {what}: {_READ}"
+    return f"tables in a database are counted and scored, and do not yield {what}: {_READ}"
 
 
 OTHER_CELLS = _not_asked("a table with other cells")
