@@ -200,7 +200,9 @@ def test_a_state_is_no_sketch():
 
 @pytest.mark.parametrize("path", ["a\0b", ""])
 def test_what_is_no_name_of_a_file_is_told(path):
-    with pytest.raises(UnwritableTableError, match=r"cannot write the state .* no name of a file"):
+    with pytest.raises(
+        UnwritableTableError, match=r"cannot write the state .* not the name of a file"
+    ):
         STATE_FILE.write(path, b"counts")
     with pytest.raises(StateError, match="cannot read the state"):
         STATE_FILE.read(path)

@@ -283,7 +283,7 @@ def test_tied_times_are_refused_where_order_matters(frame):
     tied = {"user": [1, 1, 1, 2], "item": ["a", "b", "b", "a"], "at": [5, 5, 9, 5]}
     table = frame(tied)
     for asked in ({"ordered": True}, {"points": "consecutive"}):
-        with pytest.raises(errors.NoOrderError, match=r"2 records of a user .* same time 'at'"):
+        with pytest.raises(errors.NoOrderError, match=r"2 records of one user .* same time 'at'"):
             table.anon.trajectory("item", unit="user", length=2, time="at", **asked)
     assert (
         table.anon.trajectory("item", unit="user", length=2, time="at", seed=0).at(2).n_users == 1
@@ -298,7 +298,7 @@ def test_tied_times_are_refused_where_order_matters(frame):
 
 def test_ties_are_counted_where_they_are():
     cells = {"u": [1, 1] + [2] * 6, "i": ["a", "b"] + ["c"] * 6, "w": [1, 1] + [5] * 6}
-    with pytest.raises(errors.NoOrderError, match=r"^2 records of a user"):
+    with pytest.raises(errors.NoOrderError, match=r"^2 records of one user"):
         pd.DataFrame(cells).anon.trajectory("i", unit="u", length=2, time="w", ordered=True)
 
 

@@ -153,7 +153,7 @@ def test_a_level_of_a_hierarchy_costs_its_leaves():
     untold = coarse.anon.utility("ill", original=table)
     assert untold.loss_metric is None
     assert untold.untold == ("ill",)
-    assert "untold: 'ill'" in repr(untold)
+    assert "not counted: 'ill'" in repr(untold)
 
 
 def test_numbers_that_name_no_values_are_told_apart():

@@ -70,7 +70,9 @@ def test_what_is_said_stands_in_every_rendering_to_its_end():
     (found,) = waived(reason=reason, owner=owner).waived
     assert limit_row(found)["sentence"].endswith(f"by {owner}: {reason}.")
     for change in ({"reason": reason + "x"}, {"owner": owner + "x"}, {"owner": "half \ud800"}):
-        with pytest.raises(PolicyError, match=r"1,000 at most|300 at most|half a character"):
+        with pytest.raises(
+            PolicyError, match=r"at most 1,000 are|at most 300 are|half a character"
+        ):
             waived(**change)
 
 
@@ -97,13 +99,13 @@ def test_a_budget_that_warns_needs_no_waiver():
         ({"budget": "direct"}, "a direct identifier cannot be waived"),
         ({"budget": "ldvi"}, "'ldvi', which does not exist; did you mean 'ldiv'"),
         ({"budget": "table"}, "only budgets can be waived"),
-        ({"reason": " "}, "reason of a waiver is a text"),
-        ({"reason": "."}, "reason of a waiver is a text with letters or digits"),
-        ({"owner": "\u200b"}, "owner of a waiver is a text with letters or digits"),
-        ({"owner": ""}, "owner of a waiver is a text"),
+        ({"reason": " "}, "reason of a waiver must be a non-empty text"),
+        ({"reason": "."}, "reason of a waiver must be a text with letters or digits"),
+        ({"owner": "\u200b"}, "owner of a waiver must be a text with letters or digits"),
+        ({"owner": ""}, "owner of a waiver must be a non-empty text"),
         ({"owner": None}, "has no owner"),
-        ({"expires": "31-12-2026"}, "a day, as 2026-12-31"),
-        ({"expires": 2026}, "a day, as 2026-12-31"),
+        ({"expires": "31-12-2026"}, "a date, such as 2026-12-31"),
+        ({"expires": 2026}, "a date, such as 2026-12-31"),
         ({"until": "2999-12-31"}, "has no key 'until'; did you mean 'expires'"),
     ],
 )

@@ -356,12 +356,12 @@ def plan(  # noqa: PLR0915
     smallest class            1          2
     below 2          8 (100.0%)   0 (0.0%)
     suppressed         0 (0.0%)   0 (0.0%)
-    bits a cell            2.00       1.50
+    bits per cell          2.00       1.50
     loss                   0.0%      16.7%
     holds: 2 records or more in every class of age + sex; risk at most 50.0%, on
       average 50.0%
     not covered: links with other releases, columns that are not among these,
-      sensitive columns without a goal, what correlations tell
+      sensitive columns without a goal, what correlations reveal
     >>> df.anon.apply(plan).anon.k(["age", "sex"])
     2
     """

@@ -37,7 +37,7 @@ def _not_asked(what: str) -> str:
 
 
 OTHER_CELLS = _not_asked("a table with other cells")
-WILDCARD = _not_asked("missing='wildcard'")
+WILDCARD = _not_asked("counts with missing='wildcard'")
 LIMITS = _not_asked("the records of classes that break a limit of l or t")
 SQLITE_STATE = _not_asked("a state: SQLite has no types of dates, instants, decimals and booleans")
 NO_PLACES = (
