@@ -99,7 +99,10 @@ class AnonAccessor(render.PrintedTable, Generic[FrameT]):
             return [about, str(error)]
         about += f" with {render.count_of(len(roles.columns), 'column')}"
         if not roles:
-            return [about, "no roles declared: declare(quasi=[…], sensitive=[…], unit=…) says them"]
+            return [
+                about,
+                "no roles declared: declare(quasi=[…], sensitive=[…], unit=…) states them",
+            ]
         declared: dict[str, list[Name]] = {}
         for column in roles.columns:
             declared.setdefault(roles.of(column) or "no role", []).append(column)
@@ -114,7 +117,9 @@ class AnonAccessor(render.PrintedTable, Generic[FrameT]):
         return [[what, ", ".join(words or measures)] for what, words in _ASKED.items()]
 
     def _notes(self) -> list[str]:
-        return ["help(df.anon.k) tells more of one; anonrisk.Policy(…).check(df) gives a verdict"]
+        return [
+            "help(df.anon.k) explains one of them; anonrisk.Policy(…).check(df) returns a verdict"
+        ]
 
     def __dir__(self) -> list[str]:
         """Complete to the questions only."""

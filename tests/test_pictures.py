@@ -233,9 +233,11 @@ def test_the_axes_that_were_given_are_drawn_on(name):
     assert len(plt.get_fignums()) == 1
 
 
-@pytest.mark.parametrize("ax", ["axes", 5, plt, []])
-def test_what_is_no_axes_is_refused(ax):
-    with pytest.raises(errors.ArgumentError, match=f"not an? {type(ax).__name__}"):
+@pytest.mark.parametrize(
+    ("ax", "kind"), [("axes", "a str"), (5, "an int"), (plt, "a module"), ([], "a list")]
+)
+def test_what_is_no_axes_is_refused(ax, kind):
+    with pytest.raises(errors.ArgumentError, match=f"Axes, not {kind}$"):
         ClassSizes([1], [1]).plot(ax)
 
 

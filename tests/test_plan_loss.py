@@ -417,12 +417,12 @@ def test_it_prints_the_bits():
         (
             {"loss": own, **BY_REGION},
             errors.ArgumentError,
-            "loss='function' has no use with method='multidimensional'",
+            "loss='function' has no effect with method='multidimensional'",
         ),
         (
             {"loss": "private", "sensitive": "ill", **BY_REGION},
             errors.ArgumentError,
-            "loss='private' has no use with method='multidimensional'",
+            "loss='private' has no effect with method='multidimensional'",
         ),
         ({"loss": lambda *_: 2}, errors.ArgumentError, "must return a number from 0"),
         ({"loss": lambda *_: math.nan}, errors.ArgumentError, "must return a number from 0"),

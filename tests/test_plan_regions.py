@@ -474,7 +474,7 @@ def test_names_that_are_the_same_are_one_class():
         (
             {**BY_REGION, "tcloseness": 0.1, "order": ["flu"], "sensitive": "illness"},
             errors.ArgumentError,
-            "the order misses 3 values of sensitive column 'illness'",
+            "the order lacks 3 values of sensitive column 'illness'",
         ),
         (
             {**BY_REGION, "ldiv": 9, "sensitive": "illness"},

@@ -86,14 +86,14 @@ def test_declared_roles_are_used(frame):
         (
             lambda t: t.anon.tcloseness("zip", "ill", hierarchies=TREE),
             errors.HierarchyError,
-            "misses 1 value of",
+            "lacks 1 value of",
         ),
         (
             lambda t: t.anon.tcloseness(
                 "zip", "ill", hierarchies={"any": ["flu"]}, missing_sensitive="drop"
             ),
             errors.HierarchyError,
-            "misses 2 values of",
+            "lacks 2 values of",
         ),
         (
             lambda t: t.anon.ldiv("zip", "ill", missing_sensitive="dorp"),
@@ -158,7 +158,7 @@ def test_declared_roles_are_used(frame):
         (
             lambda t: t.anon.tcloseness("zip", "stage", order=[1, 2, 3.5, 4, 2**70]),
             errors.ArgumentError,
-            "order misses 1 value of",
+            "order lacks 1 value of",
         ),
     ],
 )

@@ -145,7 +145,7 @@ def test_strings_need_an_order(frame):
     found = table.anon.tcloseness("zip", "ill", order=order)
     expected = oracle.tcloseness(ROWS, ["zip"], "ill", oracle.ordered_cost(ROWS, "ill", order))
     assert found == pytest.approx(expected, abs=1e-9)
-    with pytest.raises(errors.ArgumentError, match="order misses 1 value of") as raised:
+    with pytest.raises(errors.ArgumentError, match="order lacks 1 value of") as raised:
         table.anon.tcloseness("zip", "ill", order=["cold", "flu"])
     assert "hiv" not in str(raised.value)
 
@@ -171,7 +171,7 @@ def test_an_order_of_numbers_dates_and_booleans(frame):
     }.items():
         found = table.anon.tcloseness("q", column, order=order)
         assert found == pytest.approx(0.5 if column == "yes" else 0.375), column
-    with pytest.raises(errors.ArgumentError, match="order misses 1 value of"):
+    with pytest.raises(errors.ArgumentError, match="order lacks 1 value of"):
         # The float nearest to a tenth is no tenth.
         table.anon.tcloseness("q", "money", order=[0.1, 1.5, 2])
     with pytest.raises(errors.ArgumentError, match=r"lists timestamps, but .* 'day' holds dates"):

@@ -23,6 +23,7 @@ from anonrisk.core.arguments import not_negative, one_of, positive, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.progress import shown
 from anonrisk.core.protocols import StatesGoals
+from anonrisk.core.render import kind_name
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, WeightError
 from anonrisk.measures.counts.question import Score
@@ -68,7 +69,7 @@ class AskedGoals:
         risk, distance, order = options.risk, options.distance, options.order
         score = diversity_score(options.variant, options.c)
         if ldiv is None and score != Score("distinct"):
-            raise ArgumentError("variant= and c= have no use without ldiv=")
+            raise ArgumentError("variant= and c= have no effect without ldiv=")
         if tcloseness is None:
             refuse_closeness(distance, order, None, "tcloseness=")
         elif one_of(distance, "distance", DISTANCES) == "hierarchical":
@@ -118,7 +119,7 @@ class AskedGoals:
             )
         elif sensitive is not None:
             raise ArgumentError(
-                "sensitive= has no use without loss='private', ldiv= or tcloseness="
+                "sensitive= has no effect without loss='private', ldiv= or tcloseness="
             )
         else:
             engine, question = question_of(frame, qids, unit=unit, missing="value")
@@ -354,7 +355,7 @@ def _policy(qids: Any, policy: Any) -> StatesGoals | None:
     if isinstance(value, PathLike) or (policy is not None and isinstance(policy, str)):
         return load_policy(value)
     if policy is not None:
-        raise ArgumentError(f"policy is a Policy or its file, not a {type(policy).__name__}")
+        raise ArgumentError(f"policy is a Policy or its file, not {kind_name(policy)}")
     return None
 
 
@@ -367,7 +368,7 @@ def _settled(
     useless = [name for name, is_given in whole_only.items() if is_given]
     if useless and method == "multidimensional":
         raise ArgumentError(
-            f"{useless[0]} has no use with method='multidimensional'; it is for "
+            f"{useless[0]} has no effect with method='multidimensional'; it is for "
             "method='full-domain'"
         )
     whole = useless or not by_region
@@ -376,7 +377,7 @@ def _settled(
 
 def _checked(options: PlanOptions | None) -> PlanOptions:
     if options is not None and not isinstance(options, PlanOptions):
-        raise ArgumentError(f"options is an anonrisk.PlanOptions, not a {type(options).__name__}")
+        raise ArgumentError(f"options is an anonrisk.PlanOptions, not {kind_name(options)}")
     return options or PlanOptions()
 
 

@@ -169,7 +169,7 @@ def unknown_values(column: Name, n_values: int, where: str) -> AnonRiskError:
     """Return how many values an order or a hierarchy misses, not which."""
     values = count_of(n_values, "value")
     kind = HierarchyError if where == "hierarchy" else ArgumentError
-    return kind(f"the {where} misses {values} of sensitive column {column!r}")
+    return kind(f"the {where} lacks {values} of sensitive column {column!r}")
 
 
 def check_ordered(column: Name, n_values: int) -> None:
