@@ -129,7 +129,7 @@ def test_the_name_of_the_print_is_that_of_another_loss():
 
 def test_wrong_calls(frame):
     table = frame({**CELLS, "one": ["x"] * len(CELLS["age"])})
-    with pytest.raises(errors.ArgumentError, match="no use without loss='private'"):
+    with pytest.raises(errors.ArgumentError, match="no effect without loss='private'"):
         table.anon.plan(QID, sensitive="ill")
     with pytest.raises(errors.RolesNotGivenError, match="no sensitive column"):
         table.anon.plan(QID, options=anonrisk.PlanOptions(loss="private"))

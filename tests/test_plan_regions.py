@@ -450,16 +450,16 @@ def test_names_that_are_the_same_are_one_class():
     [
         ({"method": "mondrian"}, errors.ArgumentError, "'multidimensional'"),
         ({**BY_REGION, "split": "best"}, errors.ArgumentError, "'gain', 'median'"),
-        ({**BY_REGION, "budget": 3}, errors.ArgumentError, "budget= has no use"),
-        ({**BY_REGION, "bins": "width"}, errors.ArgumentError, "bins= has no use"),
+        ({**BY_REGION, "budget": 3}, errors.ArgumentError, "budget= has no effect"),
+        ({**BY_REGION, "bins": "width"}, errors.ArgumentError, "bins= has no effect"),
         ({**BY_REGION, "population_size": 900}, errors.ArgumentError, "population_size= has no"),
         (
             {**BY_REGION, "loss": "private", "sensitive": "illness"},
             errors.ArgumentError,
-            "loss='private' has no use",
+            "loss='private' has no effect",
         ),
         ({**BY_REGION, "ldiv": 2}, errors.RolesNotGivenError, "no sensitive column"),
-        ({**BY_REGION, "variant": "entropy"}, errors.ArgumentError, "no use without ldiv="),
+        ({**BY_REGION, "variant": "entropy"}, errors.ArgumentError, "no effect without ldiv="),
         ({**BY_REGION, "distance": "equal"}, errors.ArgumentError, "without tcloseness="),
         (
             {**BY_REGION, "tcloseness": 0.1, "distance": "hierarchical", "sensitive": "illness"},
