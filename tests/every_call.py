@@ -163,10 +163,14 @@ def is_refused(kind: str, asked: str) -> bool:
 
 
 def is_listed(kind: str, error: Exception) -> bool:
-    """Whether an error is a refusal that is listed for a kind of table and for what was asked."""
+    """Whether an error is a refusal that is listed for a kind of table and for what was asked.
+
+    What is no word of a table, such as the check of a release, has refusals of several words.
+    """
     asked = [*words_on(error.__traceback__)]
     return any(
-        refusal.sentence in str(error) and any(is_about(refusal.asked, *call) for call in asked)
+        refusal.sentence in str(error)
+        and (not asked or any(is_about(refusal.asked, *call) for call in asked))
         for refusal in refusals_of(kind)
     )
 

@@ -224,9 +224,8 @@ def _asked(adapter: Adapter, asked: list[Case]) -> Iterable[Answered]:
             known[case.question] = _answer(adapter, case)
         answer = known[case.question]
         outcome, said, own = _judged(case, answer)
-        # anonrisk has every measure, and refuses by an error of its own.
+        # anonrisk refuses by an error of its own.
         ours = isinstance(adapter, OwnTool)
-        own = own and not ours
         in_words = outcome == REFUSES and (isinstance(answer, AnonRiskError) or not ours)
         expected = in_words if listed else outcome == AGREES or own
         said = "is listed as refused, and answers" if listed and outcome == AGREES else said

@@ -82,7 +82,11 @@ class OwnTool:
         if case.sensitive is not None:
             options["sensitive"] = case.sensitive
         ask = _OWN.get(case.measure) or getattr(anonrisk, case.measure)
-        result = ask(frame, **options)
+        try:
+            result = ask(frame, **options)
+        except NotImplementedError:
+            # Of a table that cannot be built this is an answer, of a measure it is a fault.
+            raise RuntimeError("anonrisk has every measure") from None
         if case.attributes:
             return {name: read(result, name) for name in case.attributes}
         return result
