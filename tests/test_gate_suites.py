@@ -226,7 +226,7 @@ def test_the_last_of_two_files_does_not_speak_for_both(files):
     with pytest.raises(ReleaseBlocked, match="'x' stands for 2 batches") as blocked:
         gx.run_gate(SUITE, both)
     assert blocked.value.verdict.status == "could_not_assess"
-    with pytest.raises(ReleaseBlocked, match="one of 2, and does not tell whether somebody chose"):
+    with pytest.raises(ReleaseBlocked, match="one of 2, and does not say whether it was chosen"):
         gx.run_gate(SUITE, both.get_batch())
     action = gx.AnonriskGateAction.requiring(SUITE)
     checkpoint = checkpoint_on(context, both, Policy(quasi="zip", k=2).to_suite("s"), [action])

@@ -290,7 +290,7 @@ def test_text_is_read_in_one_way_only(job, tmp_path):
 def test_no_option_leaves_a_part_of_a_table_out(job, option, kind):
     code, found = job("measure", "d", "--format", kind, "--qids", "zip", "--option", option)
     assert code == 2
-    assert "a part is not read cannot pass; name the files" in found["message"]
+    assert "a table that is only partly read cannot pass; name the files" in found["message"]
 
 
 def test_files_in_folders_that_spark_passes_over(job, tmp_path):
@@ -300,7 +300,7 @@ def test_files_in_folders_that_spark_passes_over(job, tmp_path):
     asked = ("measure", "d", "--format", "csv", "--qids", "zip")
     code, found = job(*asked)
     assert code == 3
-    assert "which Spark passes over" in found["message"]
+    assert "which Spark skips" in found["message"]
     code, found = job(*asked, "--option", "recursiveFileLookup=true")
     assert (code, found["sizes"]["n_records"]) == (0, 3)
     frame = pd.DataFrame({"zip": ["1", "1"]})
