@@ -6,6 +6,7 @@ import math
 from itertools import pairwise
 
 import oracle
+import pandas as pd
 import pytest
 from histograms import histograms, rows_with
 from hypothesis import given
@@ -71,3 +72,9 @@ def test_orders_outside_are_refused():
 def test_orders_that_are_no_numbers(order):
     with pytest.raises(errors.ArgumentError, match="order"):
         ClassSizes([1], [1]).entropy(order)
+
+
+def test_a_column_that_says_nothing_has_no_bits_and_no_sign():
+    table = pd.DataFrame({"a": ["x"] * 3})
+    for alpha in (0, 0.5, 1, 1 + 1e-9, 2, float("inf")):
+        assert str(table.anon.entropy("a", alpha=alpha)) == "0.0"

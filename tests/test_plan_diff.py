@@ -176,7 +176,11 @@ def test_a_plan_that_was_changed_by_hand(method):
         assert read == replace(plan, **{k: v for k, v in change.items() if k != "digest"})
     with pytest.raises(errors.PlanError, match="changed after"):
         Plan.from_dict({key: value for key, value in stored.items() if key != "digest"})
+    # A command writes more beside it.
     assert Plan.from_dict({**stored, "note": "read by us", "more": 1}).note == "read by us"
+    for version in (True, 1.0, 3, "2", None):
+        with pytest.raises(errors.PlanError, match="another version"):
+            Plan.from_dict({**stored, "anonrisk_plan": version}, edited=True)
     # What was written before there were digests.
     first = {key: value for key, value in stored.items() if key != "digest"}
     assert Plan.from_dict({**first, "anonrisk_plan": 1}) == plan

@@ -72,7 +72,7 @@ def test_a_hierarchy_for_each_sensitive_column():
     trees = {"distance": "hierarchical", "hierarchies": {"s": one, "t": other}}
     policy = Policy(quasi=["q"], sensitive=["s", "t"], tcloseness={"t": 0.9, **trees})
     assert [finding.value for finding in policy.check(table).findings] == apart
-    with pytest.raises(errors.ArgumentError, match="belong together"):
+    with pytest.raises(errors.ArgumentError, match="no hierarchy of column 't'"):
         table.anon.tcloseness("q", ["s", "t"], "hierarchical", hierarchies={"s": one})
 
 
@@ -221,3 +221,49 @@ def test_a_column_with_nothing_in_it_takes_any_order(frame):
     table = frame({"zip": ["a", "a", "b"], "ill": [None] * 3})
     order = ["flu", "gout"]
     assert table.anon.tcloseness("zip", "ill", order=order, missing_sensitive="value") == 0
+
+
+PEOPLE = {
+    "sex": list("ffmmffmm") * 3,
+    "ill": ["flu", "flu", "hiv", "hep", "flu", "cold", "cold", "hep"] * 3,
+    "job": list("abcd") * 6,
+}
+ILLNESSES = {"any": {"lung": ["flu", "cold"], "blood": ["hiv", "hep"]}}
+
+
+@pytest.mark.parametrize(
+    ("hierarchies", "says"),
+    [
+        ({"il": ILLNESSES}, "hierarchy of 'il' is not a column; did you mean 'ill'"),
+        ({"ill": ILLNESSES, "zz": ILLNESSES}, "hierarchy of 'zz' is not a column"),
+        ({"job": ILLNESSES}, "hierarchies= has no hierarchy of column 'ill'"),
+        ({"job": ILLNESSES["any"]}, "hierarchies= has no hierarchy of column 'ill'"),
+        ({"ill": None}, "hierarchies= has no hierarchy of column 'ill'"),
+        ({}, "hierarchy"),
+    ],
+)
+def test_a_hierarchy_of_another_column_is_never_taken_for_a_tree(hierarchies, says):
+    """Else a gate would measure by another tree, and pass."""
+    table = pd.DataFrame(PEOPLE)
+    right = table.anon.tcloseness("sex", "ill", hierarchies={"ill": ILLNESSES})
+    assert right == table.anon.tcloseness("sex", "ill", hierarchies=ILLNESSES)
+    for ask in (
+        lambda: table.anon.tcloseness("sex", "ill", hierarchies=hierarchies),
+        lambda: table.anon.at_risk("sex", sensitive="ill", t=0.2, hierarchies=hierarchies),
+        lambda: table.anon.generalize("ill", hierarchies=hierarchies, level=1),
+    ):
+        with pytest.raises(errors.AnonRiskError, match=says):
+            ask()
+    if all(hierarchies.values()) and hierarchies:
+        limit = {"t": 0.9, "distance": "hierarchical", "hierarchies": hierarchies}
+        policy = Policy(quasi=["sex"], sensitive=["ill"], tcloseness=limit, insensitive=["job"])
+        assert policy.check(table).status == "could_not_assess"
+
+
+def test_a_policy_takes_levels_by_column_as_the_call_does():
+    levels = [["flu", "lung", "any"], ["cold", "lung", "any"]]
+    levels += [["hiv", "blood", "any"], ["hep", "blood", "any"]]
+    table = pd.DataFrame(PEOPLE)[["sex", "ill"]]
+    limit = {"t": 0.9, "distance": "hierarchical", "hierarchies": {"ill": levels}}
+    (finding,) = Policy(quasi=["sex"], sensitive=["ill"], tcloseness=limit).check(table).findings
+    assert finding.value == table.anon.tcloseness("sex", "ill", hierarchies=ILLNESSES)

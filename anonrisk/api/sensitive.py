@@ -16,7 +16,7 @@ from anonrisk.measures.counts.question import Score, Sensitive
 from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Sequence
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.base import Engine
@@ -119,12 +119,22 @@ def with_distance(
     return sensitive, distance
 
 
-def hierarchy_of(hierarchies: Any, column: Name, columns: Container[Name]) -> Any:
-    """Return the hierarchy of a column: its own of a mapping, or the one that was given bare."""
-    by_column = isinstance(hierarchies, Mapping) and len(hierarchies) > 0
-    if by_column and all(name in columns for name in hierarchies):
-        return hierarchies.get(column)
-    return hierarchies
+def hierarchy_of(hierarchies: Any, column: Name, columns: Sequence[Name]) -> Any:
+    """Return the hierarchy of a column: its own of a mapping, or the one that was given bare.
+
+    A tree may be a dict as well: a dict is by column where one of its keys is a column. What could
+    be a tree below the name of no column is refused, because it would be another tree.
+    """
+    if not isinstance(hierarchies, Mapping):
+        return hierarchies
+    below = next(iter(hierarchies.values()), None)
+    is_tree = len(hierarchies) == 1 and not (isinstance(below, Mapping) and len(below) == 1)
+    if is_tree and not any(name in columns for name in hierarchies):
+        return hierarchies
+    require(hierarchies, "hierarchy of", columns)
+    if hierarchies.get(column) is None:
+        raise ArgumentError(f"hierarchies= has no hierarchy of column {column!r}")
+    return hierarchies[column]
 
 
 def _order(value: Any) -> tuple[Any, ...] | None:

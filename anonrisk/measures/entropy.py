@@ -58,7 +58,8 @@ def renyi(sizes: Integers, classes: Integers, order: float) -> float:
         exponents = order * log2_p + np.log2(classes)
         largest = float(exponents.max())
         bits = (largest + math.log2(math.fsum(np.exp2(exponents - largest)))) / (1 - order)
-    return max(bits, 0.0)
+    # In this order: of a column that says nothing the sum is -0.0, which would be printed so.
+    return max(0.0, bits)
 
 
 def addressing_bits(sizes: Integers, classes: Integers, quantile: float) -> float:

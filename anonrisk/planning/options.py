@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any, get_args
@@ -98,6 +99,9 @@ class PlanOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a table."""
+        # What gives its values once would have none for the second plan.
+        if isinstance(self.order, Iterator):
+            object.__setattr__(self, "order", tuple(self.order))
         one_of(self.bins, "bins", CUTS)
         one_of(self.split, "split", get_args(Split))
         one_of(self.method, "method", get_args(PlanMethod))

@@ -355,7 +355,8 @@ def without_digest(plan: Plan) -> dict[str, Any]:
 
 def _read(stored: Mapping[str, Any], trees: Mapping[Name, Hierarchy]) -> dict[str, Any]:
     """Read the fields of a plan by their types."""
-    if stored["anonrisk_plan"] not in (_VERSION, _WITHOUT_DIGEST):
+    version = stored["anonrisk_plan"]
+    if type(version) is not int or version not in (_VERSION, _WITHOUT_DIGEST):
         raise PlanError("the plan was written by another version of anonrisk")
     if "max_suppression" in stored:
         raise PlanError("this is not a stored plan: max_suppression is now called max_suppressed")

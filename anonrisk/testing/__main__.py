@@ -9,7 +9,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.errors import AnonRiskError, ArgumentError
+from anonrisk.errors import ArgumentError
 from anonrisk.testing import cases, engine, run
 from anonrisk.testing.tables import KINDS, installed
 
@@ -39,11 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     try:
         tools = _tools(asked.engine, asked.adapter)
-    except (AnonRiskError, ImportError, AttributeError, ValueError) as error:
-        parser.error(str(error))
-    if asked.json and not asked.json.parent.is_dir():
-        parser.error(f"--json: there is no folder {asked.json.parent}")
+    except Exception as error:  # noqa: BLE001 - an adapter may do anything when it is imported
+        parser.error(str(error) or type(error).__name__)
+    if asked.json and (asked.json.is_dir() or not asked.json.parent.is_dir()):
+        parser.error(f"--json: {asked.json} is not the path of a file")
     some = [case for case in cases() if (asked.case or "") in case.id]
+    if not some:
+        parser.error(f"--case: no id holds {asked.case!r}")
     report = run(*tools, cases=some)
     if asked.json:
         asked.json.write_text(json.dumps(report.to_dict(), indent=1), encoding="utf-8")
@@ -54,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _tools(engines: str | None, adapters: Sequence[str]) -> list[Any]:
     names = [] if adapters else installed()
     if engines is not None:
-        names = engines.split(",")
+        names = list(dict.fromkeys(engines.split(",")))
     others = [resolve_name(each) for each in adapters]
     wrong = [name for name, each in zip(adapters, others, strict=True) if not callable(each)]
     if wrong:

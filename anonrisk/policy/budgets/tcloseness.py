@@ -35,14 +35,22 @@ def _hierarchies(value: Any, where: str) -> Any:
     # A path would make the policy's digest say nothing of the tree.
     if not isinstance(value, (dict, list)):
         raise PolicyError(f"{where} is a nested mapping or a list of rows, written out")
-    # A tree has one value at its top: what has several is by column.
-    trees = value.values() if isinstance(value, dict) and len(value) > 1 else [value]
     try:
-        for tree in trees:
-            Hierarchy.of(tree)
+        Hierarchy.of(value)
     except HierarchyError as error:
-        raise PolicyError(f"{where}: {error}") from None
+        # By column it is a dict of trees; which of the two is known when there is a table.
+        if not _all_trees(value):
+            raise PolicyError(f"{where}: {error}") from None
     return _as_text(value)
+
+
+def _all_trees(value: dict[str, Any] | list[Any]) -> bool:
+    if not isinstance(value, dict) or not value:
+        return False
+    try:
+        return all(map(Hierarchy.of, value.values()))
+    except HierarchyError:
+        return False
 
 
 def _as_text(tree: Any) -> Any:
