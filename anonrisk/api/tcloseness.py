@@ -43,7 +43,8 @@ def tcloseness(
         The values from the smallest to the largest, for an ordered distance of strings.
     hierarchies : dict, table, path or Hierarchy, optional
         A tree over the values; see `anonrisk.hierarchy.Hierarchy.of`. With several sensitive
-        columns, a dict of column to tree.
+        columns, a dict of column to tree; a dict is one where a key is a column, or where the tree
+        would have one node alone below its top.
 
     Returns
     -------
