@@ -367,7 +367,8 @@ def test_closeness_counts_the_pairs_once(big, plans, measure):
     else:
         values = [row["b"] for row in big.select("b").distinct().collect()]
         plans.clear()
-        anonrisk.tcloseness(big, "a", "b", hierarchies={"all": {"these": values[:2], "those": values[2:]}})
+        tree = {"all": {"these": values[:2], "those": values[2:]}}
+        anonrisk.tcloseness(big, "a", "b", hierarchies=tree)
     plan, _ = plans[-1]
     assert len(plans) == (2 if measure == "ordered" else 1), "an order is a look at the values"
     assert plan.count("Range (") == 1
