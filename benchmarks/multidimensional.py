@@ -47,6 +47,14 @@ K = 5
 LOSSES: tuple[ColumnLoss, ...] = ("range", "entropy")
 
 
+def planned(records: pd.DataFrame, names: list[str], settings: dict[str, Any]) -> Plan:
+    """Make a plan by settings, some of which are options."""
+    expert = {name for name in settings if name in anonrisk.PlanOptions.__dataclass_fields__}
+    options = anonrisk.PlanOptions(**{name: settings[name] for name in expert})
+    rest = {name: value for name, value in settings.items() if name not in expert}
+    return anonrisk.plan(records, names, K, options=options, **rest)
+
+
 def by_region(frame: pd.DataFrame, loss: ColumnLoss) -> Plan:
     return anonrisk.plan(
         frame,
@@ -140,8 +148,7 @@ def left_of_adult(data: Path) -> pd.DataFrame:
     }
     for what, more in kept.items():
         plan, of_train = (
-            anonrisk.plan(records, names, K, **{"hierarchies": trees, **more})
-            for records in (table, train)
+            planned(records, names, {"hierarchies": trees, **more}) for records in (table, train)
         )
         known = anonrisk.apply(train, of_train)
         right = accuracy(known, recoded(test, of_train), names)
