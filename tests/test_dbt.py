@@ -281,6 +281,10 @@ def test_other_adapters_are_refused_in_the_macro():
 # ---- what SQL cannot tell -----------------------------------------------------------------------
 
 
+TREE = {"any": {"v": ["x", "y"], "w": ["z"]}}
+IN_A_TREE = {"t": 0.1, "distance": "hierarchical", "hierarchies": TREE}
+
+
 @pytest.mark.parametrize(
     ("said", "error"),
     [
@@ -293,6 +297,8 @@ def test_other_adapters_are_refused_in_the_macro():
         ({"risk": {"prosecutor": {"highest": 0.2}}}, r"risk\.prosecutor\.highest"),
         ({"max_suppressed": 0.1}, "max_suppressed"),
         ({"tcloseness": {"t": 0.1, "distance": "ordered"}}, r"tcloseness \(ordered\)"),
+        ({"tcloseness": IN_A_TREE}, r"tcloseness \(hierarchical\)"),
+        ({"tcloseness": {**IN_A_TREE, "hierarchies": {"s": TREE}}}, r"tcloseness \(hierarchical\)"),
         ({"quasi": None}, "names no quasi-identifier"),
         ({"sensitive": None, "ldiv": {"l": 2}}, "ldiv needs a sensitive column"),
         ({"reviewed": False}, "draft"),

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import warnings
+from dataclasses import fields
 from pathlib import Path
 
 import pandas as pd
@@ -266,7 +267,15 @@ def test_columns_come_first_and_options_by_name():
 
 @pytest.mark.parametrize(
     ("word", "old", "new"),
-    [(word, *pair) for word, renamed in RENAMED.items() for pair in renamed.items()],
+    [
+        *((word, *pair) for word, renamed in RENAMED.items() for pair in renamed.items()),
+        ("plan", "max_suppression", "max_suppressed="),
+        ("plan", "weights", "options=anonrisk.PlanOptions(column_weights=…)"),
+        *(
+            ("plan", field.name, f"options=anonrisk.PlanOptions({field.name}=…)")
+            for field in fields(anonrisk.PlanOptions)
+        ),
+    ],
 )
 def test_an_old_name_is_answered_with_the_new_one(word, old, new):
     with pytest.raises(

@@ -25,11 +25,6 @@ RENAMED = {
     "generalize": {"hierarchy": "hierarchies="},
     "ldiv": {"kind": "variant="},
     "linkability": {"user": "unit="},
-    "plan": {
-        "kind": "options=anonrisk.PlanOptions(variant=…)",
-        "max_suppression": "max_suppressed=",
-        "weights": "options=anonrisk.PlanOptions(column_weights=…)",
-    },
     "profiles": {"hierarchy": "hierarchies="},
     "report": {"policy_or_qids": "policy= or qids="},
     "summary": {"at": "sizes=", "qid_sets": "qids="},

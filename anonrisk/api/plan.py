@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk.api.asking import RENAMED, in_one_state
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.loss import loss_word, refuse_weights, target_of
 from anonrisk.api.question import question_of
 from anonrisk.api.sensitive import (
@@ -19,7 +19,7 @@ from anonrisk.api.sensitive import (
 )
 from anonrisk.api.upstairs import load_policy
 from anonrisk.core import arguments
-from anonrisk.core.arguments import not_negative, one_of, positive, whole_number
+from anonrisk.core.arguments import not_negative, one_of, positive, renaming, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.progress import shown
 from anonrisk.core.protocols import StatesGoals
@@ -162,12 +162,18 @@ def _one_of(named: Sequence[Sensitive]) -> Qid:
     return tuple(about.column for about in named)
 
 
-RENAMED["plan"] |= {
-    field.name: f"options=anonrisk.PlanOptions({field.name}=…)" for field in fields(PlanOptions)
+_IN_OPTIONS = {
+    **{field.name: field.name for field in fields(PlanOptions)},
+    "kind": "variant",
+    "weights": "column_weights",
 }
 
 
 @in_one_state
+@renaming(
+    max_suppression="max_suppressed=",
+    **{old: f"options=anonrisk.PlanOptions({new}=…)" for old, new in _IN_OPTIONS.items()},
+)
 def plan(
     frame: Any,
     qids: Names | StatesGoals | PathLike[str] | None = None,

@@ -113,12 +113,13 @@ def _of_budget(budget: Budget, qids: tuple[Qid, ...], policy: Terms) -> Iterator
         columns = budget.sensitive or policy.roles.sensitive
         if not columns:
             raise PolicyError(f"{budget.name} needs a sensitive column, and the policy names none")
+        # An order or a tree holds values, which no file of a project should.
+        if getattr(budget, "distance", "equal") != "equal":
+            return
         nobody: Any = None
         for column in columns:
-            plain = Sensitive(column)
-            needs, score = budget.score(nobody, nobody, plain)
-            # An order or a tree holds values, which no file of a project should.
-            if needs == plain and score.name in {"distinct", "entropy", "recursive", "equal"}:
+            _, score = budget.score(nobody, nobody, Sensitive(column))
+            if score.name in {"distinct", "entropy", "recursive", "equal"}:
                 yield _AskedTest(budget, qids, column, score)
 
 
