@@ -226,8 +226,13 @@ def test_dropped_records_have_a_limit(batch_of):
 @pytest.mark.parametrize("result_format", FORMATS)
 def test_what_cannot_be_assessed_fails_with_its_message(batch_of, result_format):
     not_about_spark(batch_of, when=result_format != "SUMMARY")
-    batch = batch_of({"zip": ["a", "a"], "n": [1.0, 2.0]})
+    batch = batch_of({"zip": ["a", "a"], "n": [1.0, 2.0], "job": ["x", "y"]})
+    tree = {"any": {"v": ["x"], "w": ["y"]}}
+    in_tree = {"qids": "zip", "sensitive": "job", "t": 1, "distance": "hierarchical"}
     cases = {
+        "hierarchy of 'jb' is not a column": gx.ExpectTClosenessToBeAtMost(
+            **in_tree, hierarchies={"jb": tree}
+        ),
         "did you mean 'zip'": gx.ExpectKAnonymityToBeAtLeast(qids="zp", k=1),
         "sensitive column 'ill'": gx.ExpectLDiversityToBeAtLeast(
             qids="zip", sensitive="ill", l=1, variant="distinct"
@@ -236,6 +241,7 @@ def test_what_cannot_be_assessed_fails_with_its_message(batch_of, result_format)
     }
     ordered = gx.ExpectTClosenessToBeAtMost(qids="zip", sensitive="n", t=1, distance="ordered")
     assert found(batch, ordered).success
+    assert found(batch, gx.ExpectTClosenessToBeAtMost(**in_tree, hierarchies={"job": tree})).success
     for message, expectation in cases.items():
         result = found(batch, expectation, result_format=result_format)
         assert result.success is False

@@ -324,8 +324,7 @@ def _rows(argument: Any) -> Iterable[Mapping[str, Any]]:
         if not isinstance(row, Mapping):
             raise RolesDocumentError(
                 f"the {TAGS} is a list of mappings, one per row, or the path of a .csv or .json "
-                "file "
-                "that holds one; of a DataFrame, df.to_dict('records')"
+                "file that holds one; of a DataFrame, df.to_dict('records')"
             )
         yield {str(key).casefold(): value for key, value in row.items()}
 

@@ -81,8 +81,7 @@ def not_markable(name: Name) -> ArgumentError:
     """Return an error: a text cannot stand among numbers with a fraction."""
     return ArgumentError(
         f"column {name!r} holds numbers with a fraction, which have no single written form beside "
-        "a text:"
-        " give suppressed=None (missing) or a number"
+        "a text: give suppressed=None (missing) or a number"
     )
 
 
@@ -225,8 +224,7 @@ def check_shared(keys: Sequence[Name | None], n_shared: Sequence[int]) -> None:
             raise EmptyTableError(
                 f"table {number} of the link has no value of {key!r} in common with another one: "
                 "there is no join to measure; check whether the keys are written alike, or take "
-                "the "
-                "table out of the link"
+                "the table out of the link"
             )
 
 

@@ -45,8 +45,7 @@ SQLITE_STATE = (
 )
 NO_PLACES = (
     "which a database may write in more than one way, so that they cannot be looked up in an order "
-    "or a hierarchy;"
-    f" {_READ}"
+    f"or a hierarchy; {_READ}"
 )
 NO_ROLES = (
     "cannot carry roles, nor the marks of columns that were changed at random: "

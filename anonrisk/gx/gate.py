@@ -204,9 +204,8 @@ def of_batches(data: Any, parameters: Any = None) -> Iterator[str]:
     if n != 1 and isinstance(data, Batch):
         yield (
             f"this batch is one of {n:,}, and does not say whether it was chosen or is just the "
-            "last:"
-            " give a batch definition of one, a checkpoint with batch parameters, "
-            "or the whole table"
+            "last: give a batch definition of one, a checkpoint with batch parameters, or the "
+            "whole table"
         )
     elif n != 1:
         yield (

@@ -43,8 +43,7 @@ def check_previous(previous: Plan | None, qid: Qid) -> None:
     if gone:
         raise ArgumentError(
             f"the previous plan recodes {', '.join(gone)}, which would then be published in full: "
-            "name "
-            f"{'it' if len(gone) == 1 else 'them'} among the quasi-identifiers"
+            f"name {'it' if len(gone) == 1 else 'them'} among the quasi-identifiers"
         )
 
 

@@ -71,8 +71,7 @@ class Found:
             raise OnRecord(
                 StoreError(
                     f"{error}it cannot be decided whose they are: somebody changed them. Put them "
-                    "back "
-                    "from a backup, and erase again"
+                    "back from a backup, and erase again"
                 )
             )
 

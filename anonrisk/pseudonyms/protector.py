@@ -46,8 +46,7 @@ def grant(session: StoreSession, doing: Doing) -> None:
         if doing.person == doing.by:
             error = NotAllowedError(
                 "nobody may grant rights to themselves: somebody else with the right to grant can "
-                "allow it to "
-                f"{doing.by!r}"
+                f"allow it to {doing.by!r}"
             )
             turn.end(doing, "refused", error)
         turn.record(doing)

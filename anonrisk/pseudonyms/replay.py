@@ -68,8 +68,8 @@ class Known:
         if number < self.pruned:
             raise StoreError(
                 f"event {number:,} of the audit was pruned, so that it cannot be decided whether "
-                "this was its head;"
-                f" the audit begins with event {self.pruned + 1:,}: keep a newer head"
+                f"this was its head; the audit begins with event {self.pruned + 1:,}: keep a newer "
+                "head"
             )
         row = tables.event(number)
         result = None if row is None else head_of(str(row.content), number)

@@ -265,8 +265,7 @@ def _never(floor: int) -> str:
         "classes that are large enough is what the others leave; a smallest class of fewer than "
         f"{floor:,} is not shown. Shares and risks follow from those. Detail kept and t are "
         f"rounded to steps that {floor:,} people make; l and t are given for classes of {floor:,} "
-        "or "
-        "more. Edges of bins have as many people on either side. Still, many counts of one "
+        "or more. Edges of bins have as many people on either side. Still, many counts of one "
         "table together may reveal what none of them does."
     )
 

@@ -75,8 +75,7 @@ def opened(parts: Sequence[Part], wanted: Wanted, kind: str = "parquet") -> Parq
             if not _same_type(first.field(name).type, schema.field(name).type):
                 raise UnreadableTableError(
                     f"the files differ: column {name!r} has a different type in {part.shown} than "
-                    "in "
-                    f"{parts[0].shown}"
+                    f"in {parts[0].shown}"
                 )
     for key in parquet_files.folders:
         if key in names:

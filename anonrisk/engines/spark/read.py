@@ -371,8 +371,7 @@ def _refuse_ignoring(spark: SparkSession) -> None:
         if str(spark.conf.get(setting, "false")).casefold() == "true":
             raise UnreadableTableError(
                 f"this cluster is started with {setting}=true: a table that is only partly read "
-                "cannot pass"
-                "; start it without"
+                "cannot pass; start it without"
             )
 
 

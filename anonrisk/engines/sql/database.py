@@ -66,9 +66,8 @@ def database_of(value: Any) -> Database:
             return ThroughDriver(value, dialect.name)
     raise UnsupportedFrameError(
         f"{type(value).__name__} is not a connection to a database that anonrisk supports: give a "
-        "URL, an "
-        "engine or a connection of SQLAlchemy, a connection of sqlite3, psycopg or DuckDB, or a "
-        "session of DataFusion"
+        "URL, an engine or a connection of SQLAlchemy, a connection of sqlite3, psycopg or DuckDB, "
+        "or a session of DataFusion"
     )
 
 

@@ -69,8 +69,7 @@ class _MarkedUniques:
         if len(self.sets) > _MOST_SETS:
             raise ArgumentError(
                 f"{count_of(len(self.sets), 'set')} of columns, and a database takes {_MOST_SETS} "
-                "at most"
-                ": give fewer columns, or a smaller max_size"
+                "at most: give fewer columns, or a smaller max_size"
             )
         check_marks(self.table, MARK)
         self.rows = self._minimal(self._alone())

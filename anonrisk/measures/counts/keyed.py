@@ -200,8 +200,7 @@ class KeyedCounts(_Arrays):
             if mine != its:
                 raise StateError(
                     f"states of different columns do not fit together: {what} {_listed(mine)} "
-                    "here, "
-                    f"{_listed(its)} there"
+                    f"here, {_listed(its)} there"
                 )
         if self.missing != other.missing:
             raise StateError(

@@ -149,8 +149,8 @@ def good_toulmin(
     if sqrt(square) > limit * mean:
         raise ModelError(
             "Good-Toulmin cannot decide: its estimate has a standard deviation of "
-            f"{sqrt(square):.3g}"
-            f", more than {limit:.0%} of the estimate itself; ask about a smaller group"
+            f"{sqrt(square):.3g}, more than {limit:.0%} of the estimate itself; ask about a "
+            "smaller group"
         )
     among = mean if variance is None else variance
     # The second is unbiased for a variance that may be next to nothing.

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 TOGETHER = "all of them together"
 _NOT_ASKED = (
     "there is a ledger of earlier releases, and the policy does not say what this one may reveal "
-    "together with them"
-    ": add the budget differencing, as differencing: {k: 5}"
+    "together with them: add the budget differencing, as differencing: {k: 5}"
 )
 _NO_DIGEST = "the contents of these tables cannot be verified later, since they have no digest"
 _CHANGED = "they were changed while they were checked; check again"
@@ -206,8 +205,7 @@ class _Join:
         few = ", ".join(map(str, self.sizes.hardly_matched))
         said = (
             f"Hardly anything was joined: only {few} could be. Check whether the keys are written "
-            "alike"
-            f"; whoever writes them alike joins more. {_sentence(self)}"
+            f"alike; whoever writes them alike joins more. {_sentence(self)}"
         )
         return [Finding("linked", FAIL, "warn", said, qid=qid)]
 
