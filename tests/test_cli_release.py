@@ -107,6 +107,53 @@ def test_a_month_and_the_next(folder, capsys):
     assert "'patients.csv' was changed" in capsys.readouterr().err
 
 
+def mend(folder, *words):
+    more = ("--leavers", "keep", "-o", folder)
+    return run("mend", "release.json", "--ledger", "ledger.db", *more, *words)
+
+
+def test_a_month_that_is_mended(folder, capsys):
+    assert publish("--new") == PASS
+    before = json.loads(Path("release.json").read_text(encoding="utf-8"))
+    Path("october.json").write_text(json.dumps({**before, "tables": {"patients": "oct.csv"}}))
+    PATIENTS.to_csv("oct.csv", index=False)
+    new = PATIENTS.drop(index=7)
+    new.loc[30] = ["p30", "north", "flu"]
+    write("2026-11", new)
+    assert mend("november") == USAGE
+    assert "as previous=" in capsys.readouterr().err
+    Path("erased.txt").write_text("p99\n", encoding="utf-8")
+    assert mend("november", "--previous", "october.json", "--erased", "erased.txt") == PASS
+    told = " ".join(capsys.readouterr().out.split())
+    assert "1 of 24 persons: not published yet" in told
+    assert "Wrote november/release.yaml" in told
+    assert sorted(path.name for path in Path("november").iterdir()) == [
+        "release.yaml",
+        "table1.csv",
+    ]
+    # What left stays as it was, and what came waits.
+    written = pd.read_csv("november/table1.csv").sort_values("patient", ignore_index=True)
+    assert written.equals(PATIENTS)
+    more = ("--by", "D. Engineer", "-o", "november/manifest.json")
+    assert run("publish", "november/release.yaml", "--ledger", "ledger.db", *more) == PASS
+    # Nothing is written over, and what was published last is asked for.
+    write("2026-12", new)
+    assert mend("november", "--previous", "november/release.yaml") == USAGE
+    assert "is there already" in capsys.readouterr().err
+    wrong = PATIENTS.drop(index=3)
+    wrong.to_csv("oct.csv", index=False)
+    assert mend("december", "--previous", "october.json") != PASS
+    assert not Path("december").exists()
+
+
+def test_nobody_left_to_publish_is_no_pass(folder, capsys):
+    assert publish("--new") == PASS
+    write("2026-11", PATIENTS.head(2))
+    assert mend("november", "--leavers", "drop") in (FAIL, UNKNOWN)
+    assert "Nothing can go out" in capsys.readouterr().out
+    assert not Path("november").exists()
+
+
 def test_a_pass_with_a_caveat_is_nowhere_a_plain_one(folder, capsys):
     caveat = "attribute disclosure not judged for illness"
     Policy(quasi="area", sensitive="illness", unit="patient", k=5).save("policy.json")

@@ -195,6 +195,18 @@ def comparisons_of(t):
     return later.compare(ledger)
 
 
+def mended_of(t):
+    """The table after a part of it, with one person too few to come."""
+    ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.db", key=KEY, new=True)
+    policy = Policy(quasi=t.q, unit=t.who, k=1, unlisted="ignore", differencing={"k": 2})
+    first, later = (
+        Release({t.zip: df}, policy, name=name, audience=t.sex)
+        for name, df in (("first", t.df.head(50)), ("second", t.df))
+    )
+    first.publish(ledger, by="A. Officer")
+    return later.mend(ledger, leavers="drop")
+
+
 def waiver_of(t):
     return Waiver("k", t.zip, t.ill, t.sex, "9999-12-31")
 
@@ -229,6 +241,8 @@ RESULTS = {
         t.q, previous=t.df.head(50), unit=t.who, sensitive=t.ill
     ),
     "Comparisons": comparisons_of,
+    "MendPrice": lambda t: mended_of(t).price,
+    "Mended": mended_of,
     "DegreeOfAnonymity": lambda _: predict.degree([0.1, 0.2, 0.7]),
     "Disagreement": lambda t: published(t).disagreements()[0],
     "Disagreements": lambda t: published(t).disagreements(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +77,33 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
         help="a private Ed25519 key in PEM that seals the manifest (default: the ledger's key)",
     )
     _of_ledger(publish, required=True)
+    mend = todo.add_parser("mend", help="hold persons back, so that the rest can go out")
+    mend.add_argument("release", metavar="RELEASE", help=_RELEASE)
+    mend.add_argument(
+        "--leavers",
+        required=True,
+        choices=("keep", "drop"),
+        help="whether rows of people who left are published until enough of them can go, or are "
+        "left out at once together with others who did not leave",
+    )
+    mend.add_argument(
+        "--previous",
+        metavar="RELEASE",
+        help="the release before, whose files are there still: rows are kept from them",
+    )
+    mend.add_argument(
+        "--erased",
+        metavar="PATH",
+        help="a text file with a value of the unit a line: their rows are not kept",
+    )
+    mend.add_argument(
+        *("-o", "--output"),
+        dest="folder",
+        required=True,
+        metavar="FOLDER",
+        help="a new folder for the tables and the release.yaml to publish",
+    )
+    _of_ledger(mend, required=True)
     verify = todo.add_parser("verify", help="hold the files that go out to their manifest")
     verify.add_argument("manifest", metavar="MANIFEST")
     verify.add_argument("files", nargs="+", help="the folder that is published, or all its files")
@@ -91,12 +119,13 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
         (check, _check),
         (approve, _approve),
         (publish, _publish),
+        (mend, _mend),
         (verify, _verify),
         (show, _show),
         (diff, _diff),
     )
     for parts, run in actions:
-        options.of_output(parts, to_file=parts not in (check, publish))
+        options.of_output(parts, to_file=parts not in (check, publish, mend))
         parts.set_defaults(run=run)
 
 
@@ -163,6 +192,34 @@ def _publish(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG0
     manifest.save(args.sealed)
     summary = Outcome.of(manifest, status=manifest.status, manifest=manifest.to_dict())
     return Outcome(f"{summary.text}\nWrote {shown(args.sealed)}", summary.document)
+
+
+def _mend(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    from anonrisk.cli.mended_files import write_mended
+    from anonrisk.releases.release.release import Release
+
+    release, ledger = Release.load(args.release), _opened(args)
+    previous = None if args.previous is None else Release.load(args.previous).tables
+    mended = release.mend(
+        ledger,
+        leavers=args.leavers,
+        previous=previous,
+        erased=() if args.erased is None else _lines_of(args.erased),
+    )
+    if not mended.verdict.passed:
+        outcome = Outcome.of_release(mended.verdict, price=mended.price.to_dict())
+        return replace(outcome, text=f"{mended!r}\n\n{outcome.text}")
+    written = write_mended(mended, Path(args.release), Path(args.folder), ledger)
+    summary = Outcome.of(mended, status="pass", price=mended.price.to_dict(), written=str(written))
+    return Outcome(f"{summary.text}\nWrote {shown(written)}", summary.document)
+
+
+def _lines_of(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text in UTF-8"
+        raise ArgumentError(f"cannot read --erased {path!r}: {why}") from None
 
 
 def _verify(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001

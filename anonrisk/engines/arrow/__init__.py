@@ -25,7 +25,7 @@ from anonrisk.engines.pandas.schema import PandasSchema
 from anonrisk.engines.pandas.steps import COLUMNS_KEY
 from anonrisk.engines.reading.storage import n_unused
 from anonrisk.errors import EngineError
-from anonrisk.measures.counts.change import LabelsAsColumns, LeaveOut, MinimalUniques
+from anonrisk.measures.counts.change import LabelsAsColumns, LeaveOut, MinimalUniques, RowsBelow
 from anonrisk.measures.counts.question import Question, WholePersons
 from anonrisk.measures.counts.schema import Schema, Stored
 
@@ -146,6 +146,8 @@ class ArrowEngine:
             return frame
         if isinstance(change, LeaveOut):
             return table_of(frame).held().without(change.columns)
+        if isinstance(change, RowsBelow):
+            return table_of(frame).below(table_of(change.other))
         return self.answer("rewrite", frame, change)
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:

@@ -93,6 +93,15 @@ class ArrowTable:
         """Return the table without some columns, by their place: a name may be there twice."""
         return self.frame.select([i for i, n in enumerate(self.names()) if n not in columns])
 
+    def below(self, other: ArrowTable) -> Any:
+        """Return the table with the rows of another one of its kind below."""
+        if type(other) is not ArrowTable or type(self) is not ArrowTable:
+            raise UnsupportedFrameError(
+                "rows of an earlier release can be put below those of a pandas, Polars, pyarrow or "
+                "Spark table, from a table of the same kind; convert both to one of these"
+            )
+        return pa.concat_tables([self.frame, other.frame.select(self.names())])
+
     def with_columns(self, new: pd.DataFrame) -> Any:
         """Return the table with some columns more."""
         table = self.frame

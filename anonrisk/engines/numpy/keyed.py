@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonrisk.core.arrays import Booleans
     from anonrisk.core.columns import Name
     from anonrisk.engines.numpy.table import CodedTable
+    from anonrisk.measures.counts.change import RowsOfPersons
     from anonrisk.pseudonyms.encoding import Hashes
 
     Integers = NDArray[np.int64]
@@ -113,6 +115,18 @@ def _classes(cells: _Cells, asked: KeyedTally) -> _Hashed:
         columns.append(np.array(result, dtype=object)[codes].tolist())
     hashes, place = placed(class_hashes(asked.key, qid, columns))
     return _Hashed(hashes, place[number])
+
+
+def rows_of_persons(table: CodedTable, asked: RowsOfPersons) -> Booleans:
+    """Mark the records of some persons."""
+    unit = asked.unit
+    codes, n_codes = closed_up(table.codes({unit: "unit"})[unit].values)
+    holder = np.empty(n_codes, dtype=np.int64)
+    holder[codes] = np.arange(len(codes))
+    hashes = person_hashes(asked.key, encoded(table.cells(unit, holder), unit))
+    there = {*map(tuple, asked.hashes.tolist())}
+    marked = np.fromiter((tuple(row) in there for row in hashes.tolist()), bool, n_codes)
+    return marked[codes]
 
 
 def _entries(parts: Sequence[_Hashed]) -> tuple[Integers, Integers]:

@@ -137,6 +137,8 @@ class PandasEngine:
                 return rewrite.at_risk(frame, question, k)
             case changes.BreakingClasses(question, k, limits):
                 return rewrite.breaking(frame, question, limits, k or None)
+            case changes.RowsOfPersons():
+                return rewrite.of_persons(frame, records)
 
     def rewrite(self, frame: pd.DataFrame, change: changes.Change) -> pd.DataFrame:  # noqa: C901, PLR0911
         """Return a table with other cells."""
@@ -155,6 +157,8 @@ class PandasEngine:
                 return steps.permute(frame, columns, by, seed)
             case changes.CellSuppression() | changes.ChosenCells():
                 return suppress.cells(frame, change)
+            case changes.RowsBelow(other):
+                return rewrite.below(frame, other)
             case Pseudonymisation():
                 return pseudonym.pseudonymize(frame, change)
             case changes.LabelsAsColumns(name):

@@ -8,11 +8,14 @@ import pandas as pd
 
 from anonrisk.engines.numpy import profile
 from anonrisk.engines.numpy.count import Encoded
+from anonrisk.engines.numpy.keyed import rows_of_persons
+from anonrisk.engines.pandas.labels import row_labels
 from anonrisk.engines.pandas.table import PandasTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from anonrisk.measures.counts.change import RowsOfPersons
     from anonrisk.measures.counts.question import Question, Score, Sensitive
 
 
@@ -44,3 +47,17 @@ def breaking(
         counts, kept = Encoded.of(PandasTable(frame), question).sizes_by_row()
         marked |= (counts < k) & kept
     return frame[marked]
+
+
+def of_persons(frame: pd.DataFrame, asked: RowsOfPersons) -> pd.DataFrame:
+    """Select the records of some persons, or of all others."""
+    marked = rows_of_persons(PandasTable(frame), asked)
+    return frame.loc[~marked if asked.others else marked]
+
+
+def below(frame: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """Put other rows below; rows that have no labels but their numbers are numbered anew."""
+    numbered = None in frame.index.names and row_labels(frame.index) != "unnamed"
+    made = pd.concat([frame, other[list(frame.columns)]], ignore_index=numbered)
+    made.attrs = frame.attrs
+    return made

@@ -168,6 +168,8 @@ class SparkEngine:
                 return rewrite.at_risk(frame, question, k)
             case changes.BreakingClasses(question, k, limits):
                 return rewrite.breaking(frame, question, limits, k or None)
+            case changes.RowsOfPersons():
+                return keyed.of_persons(frame, records)
 
     def rewrite(self, frame: DataFrame, change: changes.Change) -> DataFrame:  # noqa: C901, PLR0911
         """Return a table with other cells; lazy."""
@@ -186,6 +188,8 @@ class SparkEngine:
                 return steps.permute(frame, columns, by, seed)
             case changes.CellSuppression() | changes.ChosenCells():
                 return suppress.cells(frame, change)
+            case changes.RowsBelow(other):
+                return frame.unionByName(other)
             case Pseudonymisation():
                 return pseudonym.pseudonymize(frame, change)
             case changes.LabelsAsColumns():

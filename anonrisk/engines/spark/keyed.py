@@ -16,7 +16,8 @@ from anonrisk.engines import limits, refusals
 from anonrisk.engines.spark.clock import instant
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
-from anonrisk.measures.counts.keyed import KeyedCounts, KeyedValues
+from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
+from anonrisk.measures.counts.question import Question
 from anonrisk.measures.counts.sketch import ALL, SketchCounts, Smallest
 from anonrisk.pseudonyms import encoding
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.measures.counts.keyed import KeyedTally
+    from anonrisk.measures.counts.change import RowsOfPersons
     from anonrisk.measures.counts.sketch import SketchTally
 
 _LETTERS = {
@@ -133,6 +134,31 @@ def _below(plan: _KeyedPlan, asked: SketchTally, n_classes: int) -> tuple[list[A
         share = min(share, 1.0) / 2
 
 
+def of_persons(frame: DataFrame, asked: RowsOfPersons) -> DataFrame:
+    """Select the records of some persons, or of all others; lazy, by a join with their hashes."""
+    plan = _KeyedPlan(frame, KeyedTally(Question(((asked.unit,),)), (), asked.key))
+    projection, f = plan.projection, plan.functions
+    with guarded("select the records of persons"):
+        hashed = f.udf(_person_hash(asked, plan.letters[asked.unit]), "binary", useArrow=False)
+        table = projection.table.withColumn("h", hashed(plan.cell(asked.unit)))
+        digests = asked.hashes.astype(">u8").tobytes()
+        rows = [(digests[at : at + _WORD],) for at in range(0, len(digests), _WORD)]
+        session: Any = table.sparkSession
+        listed = session.createDataFrame(rows, "h binary")
+        kept = table.join(listed, "h", "left_anti" if asked.others else "left_semi")
+        return kept.select(*projection.table.columns).toDF(*projection.names)
+
+
+def _person_hash(asked: RowsOfPersons, letter: str) -> Callable[[Any], bytes]:
+    """Make the function that executors run: the hash of a person."""
+    encode, of_person, width = _encoder(), encoding.person_digest(asked.key), _WORD
+
+    def person_hash(value: Any) -> bytes:
+        return of_person(encode(letter, value))[:width]
+
+    return person_hash
+
+
 class _KeyedPlan:
     """The query that groups what is hashed then."""
 
@@ -174,7 +200,7 @@ class _KeyedPlan:
 
     def _records(self) -> DataFrame:
         projection = self.projection
-        cells = [self._cell(name).alias(c) for name, c in zip(self.names, self.cells, strict=True)]
+        cells = [self.cell(name).alias(c) for name, c in zip(self.names, self.cells, strict=True)]
         flags = []
         if self.drops:
             columns = [projection.column(name) for name in self.asked.question.qid]
@@ -193,7 +219,7 @@ class _KeyedPlan:
         projection = self.projection
         return projection.fields[projection.names.index(str(name))].dataType.typeName()
 
-    def _cell(self, name: Name) -> Any:
+    def cell(self, name: Name) -> Any:
         """Return a cell in a form that Python takes as it is, whatever the session's zone."""
         letter, column = self.letters[name], self.projection.column(name)
         if letter == "t":

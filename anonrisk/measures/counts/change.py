@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.measures.counts.counter import Counter
     from anonrisk.measures.counts.question import Question, Score, Sensitive
+    from anonrisk.pseudonyms.encoding import Hashes
+    from anonrisk.pseudonyms.keys import Key
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,13 @@ class FoldSpellings:
     columns: Qid
 
 
+@dataclass(frozen=True)
+class RowsBelow:
+    """Put the rows of another table of the same kind and columns below."""
+
+    other: Any
+
+
 # A step of pseudonyms is one more.
 Change: TypeAlias = (
     Recode
@@ -154,6 +163,7 @@ Change: TypeAlias = (
     | LabelsAsColumns
     | LeaveOut
     | FoldSpellings
+    | RowsBelow
     | Pseudonymisation
 )
 
@@ -183,7 +193,17 @@ class BreakingClasses:
     limits: tuple[tuple[Sensitive, Score, float], ...] = ()
 
 
-Selection: TypeAlias = LargeClasses | BreakingClasses
+@dataclass(frozen=True)
+class RowsOfPersons:
+    """The records of some persons, by the keyed hashes of their unit; or of all others."""
+
+    unit: Name
+    key: Key = field(repr=False)
+    hashes: Hashes = field(repr=False)
+    others: bool = False
+
+
+Selection: TypeAlias = LargeClasses | BreakingClasses | RowsOfPersons
 
 
 @dataclass(frozen=True)

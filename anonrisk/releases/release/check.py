@@ -119,7 +119,7 @@ def check(
     key = None if ledger is None else ledger.key
     before = contents_of(release.tables, key)
     with ExitStack() as opened:
-        tables = [_judged(release, name, opened) for name in release.tables]
+        tables = [judged(release, name, opened) for name in release.tables]
         joins = _joins(tables, release.links)
         tables = _joined(tables, joins)
         states: dict[str, State] = {}
@@ -157,7 +157,8 @@ def check(
 # ---- each by itself -----------------------------------------------------------------------------
 
 
-def _judged(release: ReleaseParts, name: str, opened: ExitStack) -> JudgedTable:
+def judged(release: ReleaseParts, name: str, opened: ExitStack) -> JudgedTable:
+    """Measure a table by its policy; files stay open as long as the stack is."""
     policy, value = release.policies[name], release.tables[name]
     files: tuple[str, ...] = ()
     if isinstance(value, TableFiles):
@@ -295,7 +296,7 @@ def _after(
     if table.name not in states:
         return table
     current = states[table.name]
-    held = list(_earlier(table.name, current, release, ledger))
+    held = list(earlier_of(table.name, current, release, ledger))
     compared = list(_compared(table.name, current, held))
     earlier.update(dict.fromkeys(item.release for item in held))
     return table.with_findings(
@@ -303,7 +304,7 @@ def _after(
     )
 
 
-class _Held(NamedTuple):
+class EarlierTable(NamedTuple):
     """A table that was published before."""
 
     release: str
@@ -311,7 +312,9 @@ class _Held(NamedTuple):
     state: State
 
 
-def _earlier(table: str, current: State, release: ReleaseParts, ledger: Ledger) -> Iterator[_Held]:
+def earlier_of(
+    table: str, current: State, release: ReleaseParts, ledger: Ledger
+) -> Iterator[EarlierTable]:
     """Yield what was published of a table, under whatever name.
 
     All audiences share what they have, but those that the release declares separate. A table of
@@ -322,11 +325,11 @@ def _earlier(table: str, current: State, release: ReleaseParts, ledger: Ledger) 
         if entry.audience not in release.separate and (
             own or of_one_table(kept.counts, current.counts)
         ):
-            yield _Held(entry.release, name, kept)
+            yield EarlierTable(entry.release, name, kept)
 
 
 def _compared(
-    table: str, current: State, held: Sequence[_Held]
+    table: str, current: State, held: Sequence[EarlierTable]
 ) -> Iterator[tuple[str, Comparison | Problem]]:
     """Compare a table with each that was published before, and with all of them together."""
     result = attempt(lambda: list(compare_all([item.state for item in held], current)))
@@ -393,11 +396,11 @@ def comparisons(release: ReleaseParts, ledger: Ledger) -> Comparisons:
     made: list[EarlierComparison] = []
     with ExitStack() as opened:
         for name in release.tables:
-            table = _judged(release, name, opened)
+            table = judged(release, name, opened)
             if table.counted is None:
                 table.verdict.raise_for_status()
             current = table.state(ledger.key)
-            held = list(_earlier(name, current, release, ledger))
+            held = list(earlier_of(name, current, release, ledger))
             for before, result in _compared(name, current, held):
                 if isinstance(result, Problem):
                     raise StateError(f"table {name!r} and release {before!r}: {result.message}")

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core.columns import nearest, skeleton
 from anonrisk.core.documents import Reader, canonical
@@ -19,7 +19,7 @@ from anonrisk.releases.release.table_files import TableFiles
 from anonrisk.releases.release.waivers import Waiver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 VERSION = 1
@@ -80,6 +80,24 @@ def policy_paths(path: str | Path) -> list[str]:
     stated = document.from_file(path, _READER)["policy"]
     named = stated.values() if isinstance(stated, dict) else [stated]
     return [str(Path(path).parent / item) for item in named]
+
+
+def document_of(
+    path: Path, tables: Mapping[str, Any], relative: Callable[[Path], str]
+) -> dict[str, Any]:
+    """Return what a document says, of other tables, for a place from where paths are `relative`."""
+    stated = {**document.from_file(path, _READER), "tables": dict(tables)}
+
+    def named(policy: str) -> str:
+        place = path.parent / policy
+        return relative(place) if place.exists() else policy
+
+    policies = stated["policy"]
+    several = isinstance(policies, dict)
+    stated["policy"] = (
+        {name: named(item) for name, item in policies.items()} if several else named(policies)
+    )
+    return stated
 
 
 def read_links(value: Any) -> tuple[Link, ...]:
@@ -197,6 +215,19 @@ class ReleaseParts:
             raise PolicyError(f"audience {self.audience!r} cannot be separate from itself")
         waiving.refuse_wrong(self.waivers, policies)
         _check_links(self.links, policies)
+
+    def with_tables(self, tables: Mapping[str, Any]) -> Self:
+        """Return the same release of other tables."""
+        return type(self)(
+            tables,
+            self.policies,
+            links=self.links,
+            audience=self.audience,
+            separate=self.separate,
+            name=self.name,
+            waivers=self.waivers,
+            approvals=self.approvals,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: all that it says, without what its tables hold."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from anonrisk.core import render
 from anonrisk.core.paths import as_path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from anonrisk.pseudonyms.seal import SigningKey
     from anonrisk.releases.compare.comparison import Comparisons
     from anonrisk.releases.ledger.ledger import Ledger
+    from anonrisk.releases.release.mend import Mended
     from anonrisk.releases.release.verdict import ReleaseVerdict
 
 
@@ -206,6 +207,74 @@ class Release(render.PrintedTable, ReleaseParts):
         from anonrisk.releases.release.check import comparisons
 
         return comparisons(self, as_ledger(ledger))
+
+    def mend(
+        self,
+        ledger: Ledger,
+        *,
+        leavers: Literal["keep", "drop"],
+        previous: Any = None,
+        erased: Iterable[Any] = (),
+    ) -> Mended:
+        """Find whom to hold back, so that this release can go out after those before it.
+
+        Month after month some people come and some leave, and whoever holds two releases sees who.
+        People are grouped by the classes that they had in every release so far; from each group
+        nobody comes, goes or changes unless so many do the same that each hides among them, and so
+        many stay. ``docs/releases.md`` tells what that costs.
+
+        Parameters
+        ----------
+        ledger : Ledger
+            What was published before. Every policy needs the budget ``differencing``, every table a
+            unit.
+        leavers : {"keep", "drop"}
+            Whether rows of people who left are published again until enough of them can go, or are
+            left out at once together with others who did not leave, which costs far more.
+        previous : table or files, or mapping of name to them
+            The tables as they were published last, of which these rows are taken; needed to keep
+            leavers, and held to what the ledger remembers.
+        erased : iterable of values
+            Values of the unit whose earlier rows must not be published again. They go at once.
+
+        Returns
+        -------
+        Mended
+            With `release`, which can be published if `verdict` passes; `tables`, `price` and
+            `explain`.
+
+        See Also
+        --------
+        Release.compare : what two releases tell together
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import pandas as pd
+        >>> import anonrisk
+        >>> policy = anonrisk.Policy(quasi="zip", unit="who", k=2, differencing={"k": 2})
+        >>> key = anonrisk.keys.Key.generate()
+        >>> place = Path(tempfile.mkdtemp()) / "ledger.db"
+        >>> ledger = anonrisk.Ledger(place, key=key, new=True)
+        >>> may = pd.DataFrame({"zip": ["1011"] * 3, "who": [1, 2, 3]})
+        >>> manifest = anonrisk.Release({"t": may}, policy, name="may").publish(ledger, by="Ann")
+        >>> june = pd.DataFrame({"zip": ["1011"] * 3, "who": [2, 3, 4]})
+        >>> release = anonrisk.Release({"t": june}, policy, name="june")
+        >>> bool(release.check(ledger))
+        False
+        >>> mended = release.mend(ledger, leavers="keep", previous=may)
+        >>> mended
+        The release can go out.
+        1 of 3 persons: not published yet: too few came to the same class.
+        1 person listed still, not in the tables any more: too few left together.
+        >>> sorted(mended.tables["t"]["who"])
+        [1, 2, 3]
+        """
+        from anonrisk.releases.ledger.ledger import as_ledger
+        from anonrisk.releases.release.mend import mend
+
+        return mend(self, as_ledger(ledger), leavers=leavers, previous=previous, erased=erased)
 
     def publish(
         self,

@@ -89,9 +89,13 @@ class TableFiles:
             with scanned as table:
                 yield table
             return
+        yield self.in_memory(wanted)
+
+    def in_memory(self, wanted: Wanted) -> Any:
+        """Read the table into pandas, however large it is."""
         from anonrisk.engines.pandas.read import read
 
-        yield read(parts, wanted, self.text, format=self.format)
+        return read(self.parts(), wanted, self.text, format=self.format)
 
 
 def _path(value: Any, where: str) -> str:

@@ -1,0 +1,62 @@
+"""A mended release as files: its tables, and the document that publishes them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anonrisk.core.documents import to_yaml
+from anonrisk.engines.pandas.write import write
+from anonrisk.engines.reading import files
+from anonrisk.errors import ArgumentError, UnwritableTableError
+from anonrisk.releases.release import parts
+from anonrisk.releases.release.release import Release
+from anonrisk.releases.release.table_files import TableFiles
+
+if TYPE_CHECKING:
+    from anonrisk.releases.ledger.ledger import Ledger
+    from anonrisk.releases.release.mend import Mended
+
+DOCUMENT = "release.yaml"
+
+
+def write_mended(mended: Mended, source: Path, folder: Path, ledger: Ledger) -> Path:
+    """Write a new folder whole or not at all, once the files themselves pass; return its document.
+
+    Raises
+    ------
+    ReleaseBlocked
+        If the tables do not pass as files.
+    """
+    if folder.exists():
+        raise ArgumentError(f"--output {str(folder)!r} is there already: name a new folder")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        try:
+            _write(mended, source, beside, folder)
+            Release.load(beside / DOCUMENT).check(ledger).raise_for_status()
+            beside.rename(folder)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+    except OSError as error:
+        raise UnwritableTableError(f"cannot write {str(folder)!r}: {error.strerror}") from None
+    return folder / DOCUMENT
+
+
+def _write(mended: Mended, source: Path, beside: Path, folder: Path) -> None:
+    before = Release.load(source)
+    tables = {}
+    for place, (name, frame) in enumerate(mended.tables.items()):
+        table = before.tables[name]
+        assert isinstance(table, TableFiles)  # noqa: S101
+        kind = files.format_of(table.parts(), table.format)
+        # A name of a table may be none of a file.
+        path = beside / f"table{place + 1}.{kind}"
+        write(frame, path, kind, sep=table.text.sep or ",", encoding=table.text.encoding or "utf-8")
+        tables[name] = {**table.to_dict(), "files": [path.name], "format": kind}
+    document = parts.document_of(source, tables, lambda path: os.path.relpath(path, folder))
+    (beside / DOCUMENT).write_text(to_yaml(document), encoding="utf-8")

@@ -1,0 +1,277 @@
+"""`Release.mend`: whom to hold back, so that this release can go out after those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from anonrisk.core import render
+from anonrisk.core.arguments import one_of
+from anonrisk.core.columns import nearest
+from anonrisk.core.results import Document
+from anonrisk.engines import engine_for
+from anonrisk.errors import ArgumentError, PolicyError, StateError
+from anonrisk.measures.counts.change import RowsBelow, RowsOfPersons
+from anonrisk.policy.budgets.differencing import Differencing
+from anonrisk.policy.budgets.k import K
+from anonrisk.policy.budgets.ldiv import LDiv
+from anonrisk.policy.wanted import wanted_by
+from anonrisk.pseudonyms import encoding
+from anonrisk.releases.compare.hold_back import HeldBack, TableHistory, hold_back
+from anonrisk.releases.release.check import JudgedTable, earlier_of, judged
+from anonrisk.releases.release.table_files import TableFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from anonrisk.core.columns import Name
+    from anonrisk.pseudonyms.encoding import Hashes
+    from anonrisk.pseudonyms.keys import Key
+    from anonrisk.releases.ledger.ledger import Ledger
+    from anonrisk.releases.release.release import Release
+    from anonrisk.releases.release.verdict import ReleaseVerdict
+
+LEAVERS = ("keep", "drop")
+# Of a group whose values are all the same, everybody's value is known.
+_SEVERAL = 2
+
+
+@dataclass(frozen=True, repr=False)
+class MendPrice(Document, render.PrintedFields):
+    """What it costs to hold persons back, in persons.
+
+    Attributes
+    ----------
+    n_persons : int
+        Persons in the tables as they would be published now.
+    waiting : int
+        Of them, those who were never published, and wait for others to come to their class.
+    outdated : int
+        Of them, those who are published as the release before has them, though they changed.
+    withheld : int
+        Of them, those who were published once and are not now; hardly anybody of them comes back.
+    taken_along : int
+        Of these, those who are withheld from now on, as company of others who go.
+    left : int
+        Persons who are listed still, though they are not in the tables any more.
+    """
+
+    n_persons: int
+    waiting: int
+    outdated: int
+    withheld: int
+    taken_along: int
+    left: int
+
+    @classmethod
+    def of(cls, held: HeldBack) -> MendPrice:
+        """Take the numbers of a decision."""
+        return cls(**{item.name: getattr(held, item.name) for item in fields(cls)})
+
+
+@dataclass(frozen=True, repr=False)
+class Mended(Document, render.PrintedLines):
+    """A release from which persons are held back, checked like any other.
+
+    Attributes
+    ----------
+    release : Release
+        What can be published: `publish` it, if `verdict` passes.
+    tables : dict of name to table
+        Its tables, each of the kind it had; those that were files are pandas tables, to be written
+        and published as files.
+    price : MendPrice
+        How many persons it costs.
+    verdict : ReleaseVerdict
+        What the gate says of it, differencing with all earlier releases included.
+    """
+
+    release: Release
+    price: MendPrice
+    verdict: ReleaseVerdict
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """The tables of the release."""
+        return dict(self.release.tables)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that serialise as JSON; no cell is among them."""
+        return {"price": self.price.to_dict(), "verdict": self.verdict.to_dict()}
+
+    def explain(self) -> str:
+        """Return in sentences who is held back and why, and whether the rest can go out."""
+        return render.fitted(*self._lines())
+
+    def _lines(self) -> list[str]:
+        price, every = self.price, render.count_of(self.price.n_persons, "person")
+        what = "The release can go out."
+        if not self.verdict.passed:
+            what = f"Nothing can go out: what is left does not pass ({self.verdict.status})."
+        counts = (
+            (price.waiting, "not published yet: too few came to the same class"),
+            (price.outdated, "published as the release before has them, though they changed"),
+            (price.withheld, "not published any more: company of others who had to go"),
+        )
+        lines = [what, *(f"{n:,} of {every}: {why}." for n, why in counts if n)]
+        if price.left:
+            left = render.count_of(price.left, "person")
+            lines.append(f"{left} listed still, not in the tables any more: too few left together.")
+        if not self.verdict.passed:
+            lines += [render.shown(item.sentence) for item in self.verdict.failures[:5]]
+        return lines
+
+
+def mend(
+    release: Release,
+    ledger: Ledger,
+    *,
+    leavers: str,
+    previous: Any = None,
+    erased: Iterable[Any] = (),
+) -> Mended:
+    """Hold persons back until the release passes; see `Release.mend`."""
+    keep = one_of(leavers, "leavers", LEAVERS) == "keep"
+    tables = {name: _read(release, name) for name in release.tables}
+    before = _previous(release, previous)
+    read = release.with_tables(tables)
+    every = [judged(read, name, ExitStack()) for name in tables]
+    histories = [_history(table, read, ledger) for table in every]
+    if keep and before is None and any(history.earlier for history in histories):
+        raise ArgumentError(
+            "leavers='keep' publishes rows of the release before again: give its tables or files "
+            "as previous=, or leavers='drop'"
+        )
+    needs = _Needs.of(every)
+    held = hold_back(
+        histories,
+        k=needs.k,
+        n_values=needs.n_values,
+        keep_leavers=keep,
+        erased=_hashes(erased, every[0], histories[0], ledger.key),
+    )
+    mended = {
+        table.name: _rows(table, history, held, (before or {}).get(table.name), ledger)
+        for table, history in zip(every, histories, strict=True)
+    }
+    result = release.with_tables(mended)
+    return Mended(result, MendPrice.of(held), result.check(ledger))
+
+
+def _read(release: Release, name: str) -> Any:
+    """Read a table of files; any other is there."""
+    table = release.tables[name]
+    wanted = wanted_by(release.policies[name])
+    return table.in_memory(wanted) if isinstance(table, TableFiles) else table
+
+
+def _previous(release: Release, previous: Any) -> dict[str, Any] | None:
+    """Read the tables of the release before, by their names."""
+    if previous is None:
+        return None
+    by_name = previous if isinstance(previous, Mapping) else {}
+    if not isinstance(previous, Mapping):
+        if len(release.tables) > 1:
+            raise ArgumentError("previous= names the table of each, as {'visits': 'visits.csv'}")
+        by_name = dict.fromkeys(release.tables, previous)
+    for name in by_name:
+        if name not in release.tables:
+            raise ArgumentError(
+                f"previous= names table {name!r}, which is not in the release"
+                f"{nearest(name, release.tables)}"
+            )
+    return {name: _earlier_table(release, name, table) for name, table in by_name.items()}
+
+
+def _earlier_table(release: Release, name: str, table: Any) -> Any:
+    """Read files; those of a table are written in one way from month to month."""
+    if isinstance(table, (str, Path, list, tuple, dict)):
+        now = release.tables[name]
+        if isinstance(now, TableFiles) and not isinstance(table, dict):
+            table = {**now.to_dict(), "files": table}
+        table = TableFiles.of(table, f"previous.{name}", Path())
+    if isinstance(table, TableFiles):
+        table = table.in_memory(wanted_by(release.policies[name]))
+    return table
+
+
+def _history(table: JudgedTable, release: Release, ledger: Ledger) -> TableHistory:
+    if table.counted is None:
+        table.verdict.raise_for_status()
+    current = table.state(ledger.key)
+    held = earlier_of(table.name, current, release, ledger)
+    return TableHistory(tuple(item.state.counts for item in held), current.counts)
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """Among how many persons, with how many values, everybody is to hide."""
+
+    k: int
+    n_values: int
+
+    @classmethod
+    def of(cls, tables: Sequence[JudgedTable]) -> _Needs:
+        """Take the strictest of what the policies ask."""
+        ks, values = [], [_SEVERAL]
+        for table in tables:
+            if not table.budgets("differencing"):
+                raise PolicyError(
+                    f"the policy of table {table.name!r} does not say what it may reveal together "
+                    "with earlier releases: add the budget differencing, as differencing: {k: 5}"
+                )
+            for budget in (item for rule in table.policy.rules for item in rule.budgets):
+                if isinstance(budget, Differencing):
+                    ks.append(budget.k)
+                elif isinstance(budget, K):
+                    ks.append(int(budget.limit))
+                elif isinstance(budget, LDiv) and budget.variant == "distinct":
+                    values.append(int(budget.limit))
+        return cls(max(ks), max(values))
+
+
+def _hashes(erased: Iterable[Any], table: JudgedTable, history: TableHistory, key: Key) -> Hashes:
+    """Hash values of the unit; whole numbers may come as texts, out of a file."""
+    values = [erased] if isinstance(erased, (str, bytes)) else list(erased)
+    unit = table.unit
+    if not values or unit is None:
+        return np.empty((0, 2), dtype=np.uint64)
+    kind = history.current.kinds[unit]
+    if kind == "i" and all(str(value).strip().isdecimal() for value in values):
+        values = [int(value) for value in values]
+    cells = encoding.encoded(values, unit)
+    # Of another type they would be nobody, and somebody would not be erased.
+    if encoding.letter_of(cells, unit) != kind:
+        raise ArgumentError(f"erased= holds values of another type than unit {unit!r}")
+    return encoding.person_hashes(key, cells)
+
+
+def _rows(
+    table: JudgedTable, history: TableHistory, held: HeldBack, previous: Any, ledger: Ledger
+) -> Any:
+    """Leave out the rows of persons who are held back, and add those that stay as they were."""
+    engine, unit = engine_for(table.frame), cast("Name", table.unit)
+    frame = engine.keep(table.frame, RowsOfPersons(unit, ledger.key, held.held, others=True))
+    if not len(held.kept) or not history.earlier:
+        return frame
+    if previous is None:
+        raise ArgumentError(
+            f"previous= lacks table {table.name!r}, of which rows are to be published again"
+        )
+    columns = [set(engine.schema(item).columns) for item in (table.frame, previous)]
+    if columns[0] != columns[1]:
+        raise StateError(
+            f"the earlier table {table.name!r} has other columns than the one to be released"
+        )
+    if replace(table, frame=previous).state(ledger.key).counts != history.earlier[-1]:
+        raise StateError(
+            f"the earlier table {table.name!r} is not the one that was published last: its rows "
+            "are not those that the ledger remembers"
+        )
+    kept = engine.keep(previous, RowsOfPersons(unit, ledger.key, held.kept))
+    return engine.rewrite(frame, RowsBelow(kept))
