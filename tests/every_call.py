@@ -228,14 +228,21 @@ def pages() -> dict[str, str]:
     """Write the tables of the page, by the names of the marks between which they stand."""
     words = {word for word, _ in calls()}
     found = columns()
-    by_word = [[f"`{w}`", *(column[w] for column in found.values())] for w, _ in calls()]
+    # Kinds of table that answer alike share a column, and words that all answer a sentence.
+    alike = {}
+    for title, column in found.items():
+        alike.setdefault(tuple(column.values()), []).append(title)
+    by_word = dict(zip((w for w, _ in calls()), zip(*alike, strict=True), strict=True))
+    some = [[f"`{w}`", *row] for w, row in by_word.items() if NO in row]
+    every = ", ".join(f"`{w}`" for w, row in by_word.items() if NO not in row)
+    titles = ["; ".join(kinds) for kinds in alike.values()]
     uses = {}
     for each in REFUSED:
         asked = f"`{each.asked}`" if each.asked in words or "=" in each.asked else each.asked
         said = "; ".join(each.tables), each.sentence.removeprefix(f"{each.asked!r} ")
         uses.setdefault(said, []).append(asked)
     return {
-        "calls": as_table([["call", *found], *by_word]),
+        "calls": f"Every kind of table: {every}.\n\n{as_table([['call', *titles], *some])}",
         "refusals": as_table(
             [
                 ["asked", "refused by", "in these words"],
