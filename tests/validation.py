@@ -46,16 +46,25 @@ def arx_outcome(case, ask) -> str:
 
 
 def rows_of_measures(report) -> list[list[str]]:
-    """For each measure, how many cases everybody answers right of those they were asked."""
+    """For each measure, how many cases everybody answers right of those they were asked.
+
+    Measures that no other tool has share a row.
+    """
     stored = json.loads(STORED.read_text(encoding="utf-8"))["outcomes"]
     ask = testing.engine("pandas")
-    rows = []
+    rows, alone = [], []
     for label in sorted({case.label for case in testing.cases()}):
         cases = [case for case in testing.cases() if case.label == label]
         ours = right(a.outcome for a in report.answers if a.measure == label)
         theirs = right(stored[case.id] for case in cases if case.id in stored)
         arx = right(arx_outcome(case, ask) for case in cases if case.source == testing.ARX)
-        rows.append([f"`{label}`", str(len(cases)), ours, theirs, arx])
+        if theirs == arx == right([]):
+            alone.append(label)
+        else:
+            rows.append([f"`{label}`", str(len(cases)), ours, theirs, arx])
+    ours = [a.outcome for a in report.answers if a.measure in alone]
+    names = ", ".join(f"`{label}`" for label in alone)
+    rows.append([names, str(len(ours)), right(ours), right([]), right([])])
     totals = [
         right(a.outcome for a in report.answers),
         right(stored.values()),
