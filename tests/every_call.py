@@ -226,29 +226,18 @@ def as_table(rows) -> str:
 
 def pages() -> dict[str, str]:
     """Write the tables of the page, by the names of the marks between which they stand."""
-    words = {word for word, _ in calls()}
-    found = columns()
-    # Kinds of table that answer alike share a column, and words that all answer a sentence.
-    alike = {}
-    for title, column in found.items():
-        alike.setdefault(tuple(column.values()), []).append(title)
-    by_word = dict(zip((w for w, _ in calls()), zip(*alike, strict=True), strict=True))
-    some = [[f"`{w}`", *row] for w, row in by_word.items() if NO in row]
-    every = ", ".join(f"`{w}`" for w, row in by_word.items() if NO not in row)
-    titles = ["; ".join(kinds) for kinds in alike.values()]
+    words = [word for word, _ in calls()]
+    refused = {each.asked for each in REFUSED}
+    every = ", ".join(f"`{word}`" for word in words if word not in refused)
     uses = {}
     for each in REFUSED:
         asked = f"`{each.asked}`" if each.asked in words or "=" in each.asked else each.asked
-        said = "; ".join(each.tables), each.sentence.removeprefix(f"{each.asked!r} ")
-        uses.setdefault(said, []).append(asked)
+        instead = re.split("[;:] ", each.sentence)[-1]
+        uses.setdefault(("; ".join(each.tables), instead), []).append(asked)
+    rows = ([tables, ", ".join(asked), instead] for (tables, instead), asked in uses.items())
     return {
-        "calls": f"Every kind of table: {every}.\n\n{as_table([['call', *titles], *some])}",
-        "refusals": as_table(
-            [
-                ["asked", "refused by", "in these words"],
-                *([", ".join(asked), *said] for said, asked in uses.items()),
-            ]
-        ),
+        "calls": f"Every kind of table answers {every}.",
+        "refusals": as_table([["table", "refuses", "instead"], *rows]),
     }
 
 
