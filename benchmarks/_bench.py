@@ -212,7 +212,9 @@ def report(name: str, title: str, machine: str, rows: Sequence[Row], *, write: b
     header = ("", "anonrisk", "baseline", "ratio", "bar")
     lines = [header, ("---", "--:", "--:", "--:", "--:"), *(row.cells for row in rows)]
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    section = f"## {title}\n\n{machine}\n\n{table}"
+    usual = re.search("unless a section says otherwise: (.+)\\.", DOCS.read_text(encoding="utf-8"))
+    shown = machine.removeprefix(f"{usual[1]}; ") if usual else machine
+    section = f"## {title}\n\n{shown}\n\n{table}"
     barred = [row for row in rows if row.met is not None]
     print(f"\n{section}\n\n{sum(bool(row.met) for row in barred)} of {len(barred)} bars are met")
     if write:
