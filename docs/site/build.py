@@ -140,8 +140,9 @@ def lay_out(folder: Path) -> None:
 def sections() -> dict[str, str]:
     """Return the lists of pages, named by the anchors of their titles."""
     text = (ROOT / SECTIONS).read_text(encoding="utf-8")
-    parts = re.split(r"(?m)^(?=# )", text)[1:]
-    return {re.match("# (.+)", part)[1].lower().replace(" ", "-"): part for part in parts}
+    parts = re.split(r"(?m)^# (.+)\n", text)[1:]
+    titles = zip(parts[::2], parts[1::2], strict=True)
+    return {title.lower().replace(" ", "-"): f"# {title}\n{rest}" for title, rest in titles}
 
 
 def drop_absent(folder: Path) -> None:
