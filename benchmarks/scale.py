@@ -193,7 +193,7 @@ def main() -> None:
                     number = getattr(kind, what, 0)
                     times.setdefault((engine, what, call), []).append((number, taken))
             shutil.rmtree(place)
-    header = ("engine", "grows", "records", "classes", "columns", "values", *CALLS, "memory")
+    header = ("table", "engine", *(f"{call} (s)" for call in CALLS), "memory (GB)")
     lines = [header, ("---", "---", *["--:"] * (len(header) - 2)), *rows]
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
     grown = [
@@ -210,12 +210,10 @@ def main() -> None:
 
 
 def _row(engine: str, what: str, kind: Kind, found: dict[str, float] | None) -> tuple[str, ...]:
-    numbers = (kind.records, kind.classes, kind.columns, kind.values)
-    shown = [f"{number:,}" for number in numbers]
+    shown = f"{getattr(kind, what):,} {what}" if what in GROWING else what
     if found is None:
-        return engine, what, *shown, *["did not end"] * len(CALLS), ""
-    spent = [f"{found[call]:.2f} s" for call in CALLS]
-    return engine, what, *shown, *spent, f"{found['memory'] / 2**30:.2f} GB"
+        return shown, engine, *["did not end"] * len(CALLS), ""
+    return shown, engine, *(f"{found[c]:.2f}" for c in CALLS), f"{found['memory'] / 2**30:.2f}"
 
 
 if __name__ == "__main__":

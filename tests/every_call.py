@@ -226,22 +226,18 @@ def as_table(rows) -> str:
 
 def pages() -> dict[str, str]:
     """Write the tables of the page, by the names of the marks between which they stand."""
-    words = {word for word, _ in calls()}
-    found = columns()
-    by_word = [[f"`{w}`", *(column[w] for column in found.values())] for w, _ in calls()]
+    words = [word for word, _ in calls()]
+    refused = {each.asked for each in REFUSED}
+    every = ", ".join(f"`{word}`" for word in words if word not in refused)
     uses = {}
     for each in REFUSED:
         asked = f"`{each.asked}`" if each.asked in words or "=" in each.asked else each.asked
-        said = "; ".join(each.tables), each.sentence.removeprefix(f"{each.asked!r} ")
-        uses.setdefault(said, []).append(asked)
+        instead = re.split("[;:] ", each.sentence)[-1]
+        uses.setdefault(("; ".join(each.tables), instead), []).append(asked)
+    rows = ([tables, ", ".join(asked), instead] for (tables, instead), asked in uses.items())
     return {
-        "calls": as_table([["call", *found], *by_word]),
-        "refusals": as_table(
-            [
-                ["asked", "refused by", "in these words"],
-                *([", ".join(asked), *said] for said, asked in uses.items()),
-            ]
-        ),
+        "calls": f"Every kind of table answers {every}.",
+        "refusals": as_table([["table", "refuses", "instead"], *rows]),
     }
 
 

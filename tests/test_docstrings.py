@@ -150,12 +150,12 @@ def test_exceptions_are_functions():
 @pytest.mark.parametrize("name", SURFACE)
 def test_errata_that_are_named_exist(name):
     known = set(
-        re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs/errata.md").read_text(), re.MULTILINE)
+        re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs/formulas.md").read_text(), re.MULTILINE)
     )
     source = sections(SURFACE[name].__doc__).get("References", "")
     named = re.findall(r"``([^`]+)``", source)
     assert {*named} <= known
-    assert bool(named) == ("errata.md" in source)
+    assert bool(named) == ("formulas.md" in source)
 
 
 def test_a_report_says_of_a_number_what_its_function_says():

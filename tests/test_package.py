@@ -183,7 +183,6 @@ def test_a_cluster_is_sent_the_wheel(installed, wheel, tmp_path):
 
     page = (ROOT / "docs" / "howto" / "gate_spark.md").read_text(encoding="utf-8")
     (lines,) = re.findall("```python\n(import sys\n.*?)```", page, flags=re.DOTALL)
-    assert lines in (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
     where = "import anonrisk\nprint(anonrisk.__file__)\n"
     (tmp_path / "gate.py").write_text(where + lines)
     (tmp_path / "t.csv").write_text("zip,age\n1,2\n1,2\n")

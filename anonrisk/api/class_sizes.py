@@ -49,7 +49,7 @@ class ClassSizes(ClassCounts):
 
         H2, for an attacker who knows the quasi-identifier: d = Σ f/n · log₂ f / log₂ n =
         1 − H / log₂ n, over classes of f of the n records (C. Díaz et al., *Towards Measuring
-        Anonymity*, PET 2002; Koot 2012, 2.2.1, corrected as in docs/errata.md, ``koot-2.2.1``).
+        Anonymity*, PET 2002; Koot 2012, 2.2.1, corrected as in docs/formulas.md, ``koot-2.2.1``).
         It is a mean: where most records are in large classes it stays high although some are alone.
         """
         self.refuse_overlap()
@@ -60,8 +60,8 @@ class ClassSizes(ClassCounts):
         """Average number of value combinations: as many, equally common, would tell as much.
 
         H6: 2^H, with H the entropy in bits (Fischer-Hübner, Definition 3, corrected as in
-        docs/errata.md, ``fischer-huebner-numbers``). It hardly counts the rare combinations, which
-        are those that single people out.
+        docs/formulas.md, ``fischer-huebner-numbers``). It hardly counts the rare combinations,
+        which are those that single people out.
         """
         self.refuse_overlap()
         return _entropy.anvc(self.sizes, self.classes)
@@ -71,7 +71,7 @@ class ClassSizes(ClassCounts):
         """Fischer-Hübner's average risk: a lower bound, shown beside classes / records.
 
         H6: min(1, 2^H / n), with H the entropy in bits (Definition 4, corrected as in
-        docs/errata.md, ``fischer-huebner-rr``). It understates the average risk wherever classes
+        docs/formulas.md, ``fischer-huebner-rr``). It understates the average risk wherever classes
         differ in size, so that no gate may use it; see `risk`.
         """
         self.refuse_overlap()

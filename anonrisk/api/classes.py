@@ -36,7 +36,7 @@ def classes(
     missing : {"value", "drop", "error", "wildcard"}
         Whether a missing quasi-identifier is a value like any other, is left out, is refused, or
         matches every value. In the last case a class is a combination with all the records that
-        match it, so that classes overlap; see ``docs/wildcard.md``.
+        match it, so that classes overlap; see ``docs/how_it_works.md``.
 
     Returns
     -------

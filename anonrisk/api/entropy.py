@@ -61,7 +61,7 @@ def entropy(
     References
     ----------
     - M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 2.2 and 2.2.2;
-      corrected as in docs/errata.md, ``koot-2.2.2``.
+      corrected as in docs/formulas.md, ``koot-2.2.2``.
     - A. Rényi, *On Measures of Entropy and Information*, Berkeley Symposium on Mathematical
       Statistics and Probability 1, 1961, 547-561.
 

@@ -129,7 +129,7 @@ def find_qids(
     ----------
     - R. Motwani & Y. Xu, *Efficient Algorithms for Masking and Finding Quasi-Identifiers*, 2007.
     - S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorems 1 and 2; corrected as in
-      docs/errata.md, ``lodha-theorems-1-2``.
+      docs/formulas.md, ``lodha-theorems-1-2``.
 
     Examples
     --------

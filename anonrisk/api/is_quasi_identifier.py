@@ -69,7 +69,7 @@ def is_quasi_identifier(
     References
     ----------
     S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorems 1 to 3; corrected as in
-    docs/errata.md, ``lodha-theorem-2``, ``lodha-theorems-1-2``.
+    docs/formulas.md, ``lodha-theorem-2``, ``lodha-theorems-1-2``.
 
     Examples
     --------

@@ -155,7 +155,7 @@ def kl_after(
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, chapter 4,
-    Figure 4.4; corrected as in docs/errata.md, ``koot-4.3.2-sum``, ``koot-4.3.2-power``.
+    Figure 4.4; corrected as in docs/formulas.md, ``koot-4.3.2-sum``, ``koot-4.3.2-power``.
 
     Examples
     --------

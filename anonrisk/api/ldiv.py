@@ -77,7 +77,7 @@ def ldiv(
     - A. Machanavajjhala et al., *l-Diversity: Privacy Beyond k-Anonymity*, ACM TKDD 1(1), 2007,
       article 3, section 4.
     - S. Mahiou & F. Nagle, *Anonymity, Utility and Risk: an Overview*, 2018, 3.2; corrected as in
-      docs/errata.md, ``mahiou-3.2-entropy``, ``mahiou-3.2-recursive``.
+      docs/formulas.md, ``mahiou-3.2-entropy``, ``mahiou-3.2-recursive``.
 
     Examples
     --------

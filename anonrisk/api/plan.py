@@ -273,7 +273,7 @@ def plan(
     References
     ----------
     - S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorem 4, 3.1 and 4; corrected as in
-      docs/errata.md, ``lodha-theorem-4``, ``lodha-3.1``.
+      docs/formulas.md, ``lodha-theorem-4``, ``lodha-3.1``.
     - K. LeFevre, D. DeWitt & R. Ramakrishnan, *Mondrian Multidimensional K-Anonymity*, ICDE 2006.
     - J. Goldberger & T. Tassa, *Efficient Anonymizations with Enhanced Utility*, Transactions on
       Data Privacy 3(2), 2010, 149-175.
@@ -282,7 +282,7 @@ def plan(
     - L. Sweeney, *Achieving k-Anonymity Privacy Protection Using Generalization and Suppression*,
       IJUFKS 10(5), 2002, 571-588.
     - S. Mahiou & F. Nagle, *Anonymity, Utility and Risk: an Overview*, 2018, 4.2 and 4.5; corrected
-      as in docs/errata.md, ``mahiou-4.2``, ``mahiou-4.5``.
+      as in docs/formulas.md, ``mahiou-4.2``, ``mahiou-4.5``.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def predict_classes(
     References
     ----------
     - M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Remark 5.3;
-      corrected as in docs/errata.md, ``koot-remark-5.3``.
+      corrected as in docs/formulas.md, ``koot-remark-5.3``.
     - I. J. Good & G. H. Toulmin, *The Number of New Species, and the Increase in Population
       Coverage, when a Sample is Increased*, Biometrika 43, 1956, 45-63.
 

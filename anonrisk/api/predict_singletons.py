@@ -83,7 +83,7 @@ def predict_singletons(
     References
     ----------
     - M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, chapter 5;
-      corrected as in docs/errata.md, ``koot-5.1``, ``koot-5.3.1-variance``, ``koot-5.4.3``.
+      corrected as in docs/formulas.md, ``koot-5.1``, ``koot-5.3.1-variance``, ``koot-5.4.3``.
     - I. J. Good & G. H. Toulmin, *The Number of New Species, and the Increase in Population
       Coverage, when a Sample is Increased*, Biometrika 43, 1956, 45-63.
 

@@ -73,7 +73,7 @@ def probabilistic_k(
 
     References
     ----------
-    S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorem 4; corrected as in docs/errata.md,
+    S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorem 4; corrected as in docs/formulas.md,
     ``lodha-theorem-4``.
 
     Examples

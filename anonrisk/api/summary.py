@@ -68,7 +68,7 @@ def summary(
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Tables 3.2 to
-    3.5; corrected as in docs/errata.md, ``koot-table-3.2``, ``koot-table-3.3``.
+    3.5; corrected as in docs/formulas.md, ``koot-table-3.2``, ``koot-table-3.3``.
 
     Examples
     --------

@@ -76,7 +76,7 @@ def tcloseness(
     - N. Li, T. Li & S. Venkatasubramanian, *t-Closeness: Privacy Beyond k-Anonymity and
       l-Diversity*, ICDE 2007, 106-115.
     - S. Mahiou & F. Nagle, *Anonymity, Utility and Risk: an Overview*, 2018, 3.3; corrected as in
-      docs/errata.md, ``mahiou-3.3``.
+      docs/formulas.md, ``mahiou-3.3``.
 
     Examples
     --------

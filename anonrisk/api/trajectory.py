@@ -127,7 +127,7 @@ def trajectory(
     - Y.-A. de Montjoye et al., *Unique in the Crowd: the Privacy Bounds of Human Mobility*,
       Scientific Reports 3:1376, 2013.
     - H. Kikuchi & K. Takahashi, *Zipf Distribution Model for Quantifying Risk of Re-identification
-      from Trajectory Data*, 2016, 3.2 to 3.5; corrected as in docs/errata.md, ``kikuchi-3.2``,
+      from Trajectory Data*, 2016, 3.2 to 3.5; corrected as in docs/formulas.md, ``kikuchi-3.2``,
       ``kikuchi-theorem-3.1``, ``kikuchi-theorem-3.3``.
 
     Examples

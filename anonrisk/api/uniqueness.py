@@ -49,7 +49,7 @@ def uniqueness(
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, chapter 3,
-    Tables 3.2 and 3.3; corrected as in docs/errata.md, ``koot-table-3.3``, ``koot-3.3.2``.
+    Tables 3.2 and 3.3; corrected as in docs/formulas.md, ``koot-table-3.3``, ``koot-3.3.2``.
 
     Examples
     --------

@@ -91,7 +91,7 @@ def utility(
     ----------
     - V. S. Iyengar, *Transforming Data to Satisfy Privacy Constraints*, KDD 2002, 279-288.
     - S. Mahiou & F. Nagle, *Anonymity, Utility and Risk: an Overview*, 2018, chapter 4; corrected
-      as in docs/errata.md, ``mahiou-4.1``, ``mahiou-4.2``, ``mahiou-4.3``, ``mahiou-4.5``.
+      as in docs/formulas.md, ``mahiou-4.1``, ``mahiou-4.2``, ``mahiou-4.3``, ``mahiou-4.5``.
 
     Examples
     --------

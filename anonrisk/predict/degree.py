@@ -96,7 +96,7 @@ def degree(probabilities: ArrayLike) -> DegreeOfAnonymity:
     ----------
     - C. Díaz et al., *Towards Measuring Anonymity*, PET 2002, LNCS 2482, 54-68.
     - M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 2.2.1 and
-      2.2.2; corrected as in docs/errata.md, ``koot-2.2.1``, ``koot-2.2.2``.
+      2.2.2; corrected as in docs/formulas.md, ``koot-2.2.1``, ``koot-2.2.2``.
 
     Examples
     --------

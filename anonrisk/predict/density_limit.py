@@ -39,7 +39,7 @@ def density_limit(phi: Callable[[float], float], per_value: float) -> float:
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Proposition 5.7
-    and Example 5.8; corrected as in docs/errata.md, ``koot-example-5.8``.
+    and Example 5.8; corrected as in docs/formulas.md, ``koot-example-5.8``.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def density_variance_limit(phi: Callable[[float], float], per_value: float) -> f
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Proposition
-    5.11; corrected as in docs/errata.md, ``koot-proposition-5.11``.
+    5.11; corrected as in docs/formulas.md, ``koot-proposition-5.11``.
 
     Examples
     --------

@@ -54,7 +54,7 @@ def singletons(known: Distribution | KnownByKl, group_size: int) -> Prediction:
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Propositions 5.1
-    and 5.9, and 5.4.3; corrected as in docs/errata.md, ``koot-5.1``, ``koot-5.3.1-variance``,
+    and 5.9, and 5.4.3; corrected as in docs/formulas.md, ``koot-5.1``, ``koot-5.3.1-variance``,
     ``koot-5.4.3``.
 
     Examples
@@ -93,7 +93,7 @@ def classes(known: Distribution | KnownByKl, group_size: int, upto: int = 10) ->
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Remark 5.3;
-    corrected as in docs/errata.md, ``koot-remark-5.3``.
+    corrected as in docs/formulas.md, ``koot-remark-5.3``.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def records_below(known: Distribution, group_size: int, k: int) -> PredictedReco
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Remark 5.3,
-    summed over sizes; corrected as in docs/errata.md, ``koot-remark-5.3``.
+    summed over sizes; corrected as in docs/formulas.md, ``koot-remark-5.3``.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def k_anonymous(known: Distribution | ClassCounts, group_size: int, k: int) -> P
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 5.4.3; corrected
-    as in docs/errata.md, ``koot-5.4.3``.
+    as in docs/formulas.md, ``koot-5.4.3``.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def uniqueness(
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, chapter 4, (4.1)
-    to (4.3); corrected as in docs/errata.md, ``koot-4.2``, ``koot-4.3.2-power``.
+    to (4.3); corrected as in docs/formulas.md, ``koot-4.2``, ``koot-4.3.2-power``.
 
     Examples
     --------

@@ -93,7 +93,7 @@ def best_group_size(
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Example 5.6 and
-    Remark 5.4; corrected as in docs/errata.md, ``koot-remark-5.4``.
+    Remark 5.4; corrected as in docs/formulas.md, ``koot-remark-5.4``.
 
     Examples
     --------

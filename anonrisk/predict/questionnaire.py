@@ -237,7 +237,7 @@ def questionnaire(
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Appendix B;
-    corrected as in docs/errata.md, ``koot-appendix-b``.
+    corrected as in docs/formulas.md, ``koot-appendix-b``.
 
     Examples
     --------

@@ -90,7 +90,7 @@ def fit(
     References
     ----------
     H. Kikuchi & K. Takahashi, *Zipf Distribution Model for Quantifying Risk of Re-identification
-    from Trajectory Data*, 2016, 3.2; corrected as in docs/errata.md, ``kikuchi-3.2``.
+    from Trajectory Data*, 2016, 3.2; corrected as in docs/formulas.md, ``kikuchi-3.2``.
 
     Examples
     --------

@@ -120,7 +120,7 @@ def sigma_from_singletons(
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 6.5; corrected
-    as in docs/errata.md, ``koot-6.5``.
+    as in docs/formulas.md, ``koot-6.5``.
 
     Examples
     --------

@@ -255,7 +255,7 @@ def expansion(density: Any, group_size: int, width: float, *, order: str = "resu
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 6.3.1; corrected
-    as in docs/errata.md, ``koot-6.3.1-exponential``, ``koot-6.3.1-ends``.
+    as in docs/formulas.md, ``koot-6.3.1-exponential``, ``koot-6.3.1-ends``.
 
     Examples
     --------
@@ -324,7 +324,7 @@ def normal_expansion(group_size: int, widths: ArrayLike, covariance: ArrayLike) 
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 6.4.1; corrected
-    as in docs/errata.md, ``koot-6.4.1``.
+    as in docs/formulas.md, ``koot-6.4.1``.
 
     Examples
     --------

@@ -475,7 +475,7 @@ def product(*laws: Zipf) -> Product:
 
     References
     ----------
-    Kikuchi & Takahashi 2016, 3.6; corrected as in docs/errata.md, ``kikuchi-theorem-3.4``.
+    Kikuchi & Takahashi 2016, 3.6; corrected as in docs/formulas.md, ``kikuchi-theorem-3.4``.
 
     Examples
     --------

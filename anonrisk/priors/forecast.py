@@ -361,7 +361,7 @@ def forecast(prior: Prior, group_size: int, *, method: str = "auto") -> Forecast
     References
     ----------
     M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, chapters 5 and
-    7; corrected as in docs/errata.md, ``koot-5.1``, ``koot-5.3.2``.
+    7; corrected as in docs/formulas.md, ``koot-5.1``, ``koot-5.3.2``.
 
     Examples
     --------

@@ -408,7 +408,7 @@ class Repository:
         References
         ----------
         M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, chapters 5
-        and 7; corrected as in docs/errata.md, ``koot-5.1``, ``koot-5.3.2``.
+        and 7; corrected as in docs/formulas.md, ``koot-5.1``, ``koot-5.3.2``.
 
         Examples
         --------

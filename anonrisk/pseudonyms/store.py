@@ -1,4 +1,25 @@
-"""The three tables of the identity protector, in an SQLite file or a PostgreSQL database."""
+"""The three tables of the identity protector, in an SQLite file or a PostgreSQL database.
+
+The format, for reviewers. "With length" means preceded by its length in 4 bytes, big-endian. A
+subkey is HKDF-SHA-256 of the key, with salt ``anonrisk`` and the purpose as info, as for states
+(docs/states.md).
+
+- ``anonrisk_keeper`` (``name``, ``value``): ``version``, the id of the ``store``, the ``epoch`` of
+  its key (from 1), a ``key check``, and the ``tag key``, wrapped.
+- ``anonrisk_audit`` (``number``, ``epoch``, ``content``, ``mac``): an event as JSON in the one form
+  of docs/ledger.md, with its ``number`` and as ``previous`` the SHA-256 of the content before it.
+  ``mac`` is HMAC-SHA-256, under the subkey ``identity audit``, of the store's id and the epoch,
+  each with length, and the content.
+- ``anonrisk_identity`` (``scope``, ``pseudonym``, ``epoch``, ``sealed``): AES-SIV (RFC 5297) under
+  the 64-byte subkey ``identity sealing``, of 256 bytes: 4 for the day of the last issue, 2 for the
+  length of the identity, the identity as in a pseudonym (docs/pseudonyms.md), zeros. Associated
+  data is one text: ``anonrisk sealed identity 2``, then the store's id, the epoch, scope and
+  pseudonym, each with length.
+
+The ``tag key`` is sealed in the same way, with ``anonrisk wrapped key 2``, the store's id, the
+epoch and ``tag key`` as associated data. The tag of an erased person is HMAC-SHA-256 of the
+identity, under the subkey ``identity erased`` of the tag key.
+"""
 
 from __future__ import annotations
 

@@ -38,6 +38,8 @@ FOLDERS = {
     "docs/site": "",
     "examples/notebooks": "tutorials",
 }
+# One file with the lists of pages; each of its sections is a page of the site.
+SECTIONS = "docs/site/sections.md"
 # Pages that stand elsewhere, because there they are looked for.
 ELSEWHERE = {
     "README.md": "index.md",  # its own page: docs/site/index.md
@@ -96,6 +98,8 @@ def led(text: str, source: str, known: dict[str, str], folder: Path) -> str:
         if not path or "://" in target or target.startswith("mailto:"):
             return match[0]
         meant = normpath(f"{Path(source).parent}/{path}")
+        if meant == SECTIONS:
+            return match[0].removesuffix(f"{target})") + f"{relpath(f'/{anchor}', f'/{here}')}.md)"
         if meant in known:
             to = relpath(f"/{known[meant]}", f"/{here}")
         elif (ROOT / meant).is_file():
@@ -114,7 +118,7 @@ def lay_out(folder: Path) -> None:
     shutil.copytree(ROOT / "docs" / "site", folder, ignore=shutil.ignore_patterns("__pycache__"))
     known = pages()
     for source, there in known.items():
-        if source == "README.md":
+        if source in ("README.md", SECTIONS):
             continue
         to = folder / there
         to.parent.mkdir(parents=True, exist_ok=True)
@@ -128,6 +132,17 @@ def lay_out(folder: Path) -> None:
         else:
             text = led(text, source, known, folder)
         to.write_text(text, encoding="utf-8")
+    (folder / known[SECTIONS]).unlink()
+    for name, text in sections().items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def sections() -> dict[str, str]:
+    """Return the lists of pages, named by the anchors of their titles."""
+    text = (ROOT / SECTIONS).read_text(encoding="utf-8")
+    parts = re.split(r"(?m)^# (.+)\n", text)[1:]
+    titles = zip(parts[::2], parts[1::2], strict=True)
+    return {title.lower().replace(" ", "-"): f"# {title}\n{rest}" for title, rest in titles}
 
 
 def drop_absent(folder: Path) -> None:
@@ -136,8 +151,8 @@ def drop_absent(folder: Path) -> None:
     def kept(match: re.Match[str]) -> str:
         return match[0] if any(folder.glob(f"{match[1]}.*")) else ""
 
-    for page in (ROOT / "docs" / "site").glob("*.md"):
-        path = folder / page.name
+    for name in sections():
+        path = folder / f"{name}.md"
         text = path.read_text(encoding="utf-8")
         path.write_text(re.sub(r"(?m)^(api/\S+|\S+\*)\n", kept, text), encoding="utf-8")
 

@@ -48,7 +48,7 @@ def ranks(values: ArrayLike) -> Integers:
 
     References
     ----------
-    S. Lodha & D. Thomas, *Probabilistic Anonymity*, Definition 7; corrected as in docs/errata.md,
+    S. Lodha & D. Thomas, *Probabilistic Anonymity*, Definition 7; corrected as in docs/formulas.md,
     ``lodha-definition-7``.
 
     Examples
@@ -87,7 +87,7 @@ def rank_difference(values: ArrayLike, mapped: ArrayLike) -> int:
 
     References
     ----------
-    S. Lodha & D. Thomas, *Probabilistic Anonymity*, Definition 8; corrected as in docs/errata.md,
+    S. Lodha & D. Thomas, *Probabilistic Anonymity*, Definition 8; corrected as in docs/formulas.md,
     ``lodha-definition-7``.
 
     Examples
@@ -136,7 +136,7 @@ def quantile_map(values: ArrayLike, k: int) -> Floats:
     References
     ----------
     S. Lodha & D. Thomas, *Probabilistic Anonymity*, Definition 9 and Theorem 5; corrected as in
-    docs/errata.md, ``lodha-theorem-5``, ``lodha-3.1``.
+    docs/formulas.md, ``lodha-theorem-5``, ``lodha-3.1``.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def sample_size(error: float, risk: float) -> int:
     ----------
     - P. Massart, *The Tight Constant in the Dvoretzky-Kiefer-Wolfowitz Inequality*, Annals of
       Probability 18(3), 1990, 1269-1283.
-    - S. Lodha & D. Thomas, *Probabilistic Anonymity*, 4.1; corrected as in docs/errata.md,
+    - S. Lodha & D. Thomas, *Probabilistic Anonymity*, 4.1; corrected as in docs/formulas.md,
       ``lodha-4.1``.
 
     Examples
@@ -245,7 +245,7 @@ def sampled_quantiles(
 
     References
     ----------
-    S. Lodha & D. Thomas, *Probabilistic Anonymity*, 4.1; corrected as in docs/errata.md,
+    S. Lodha & D. Thomas, *Probabilistic Anonymity*, 4.1; corrected as in docs/formulas.md,
     ``lodha-4.1``.
 
     Examples
@@ -288,8 +288,8 @@ def normalised_error(values: ArrayLike, mapped: ArrayLike) -> float:
 
     References
     ----------
-    S. Lodha & D. Thomas, *Probabilistic Anonymity*, 5.2, Figure 7; corrected as in docs/errata.md,
-    ``lodha-5.2``.
+    S. Lodha & D. Thomas, *Probabilistic Anonymity*, 5.2, Figure 7; corrected as in
+    docs/formulas.md, ``lodha-5.2``.
 
     Examples
     --------
