@@ -339,12 +339,10 @@ def index() -> str:
     lines = "".join(f"- [{title.removeprefix('# ')}]({name})\n" for name, title in titles.items())
     return (
         f"<!-- {HEADER} -->\n\n# Measures\n\n"
-        "Each page has an example computed by hand, when the number misleads, its formula and its\n"
-        "source. A class is the records with the same values in the columns you name, f its size in\n"
-        "the table, F its size in the population, n the number of records. With `unit=` persons are\n"
-        "counted in place of records. Ids such as T1 are of the list of\n"
-        "[formulas](../formulas.md), which leads to the code. `help(anonrisk.k)` explains the\n"
-        "parameters; what a [policy](../policy.md) can limit is listed there.\n\n"
+        "A class is the records with the same values in the columns you name: f is its size in\n"
+        "the table, F in the population, n the number of all records. With `unit=` persons are\n"
+        "counted in place of records. Ids such as T1 are those of [formulas](../formulas.md);\n"
+        "`help(anonrisk.k)` explains the parameters.\n\n"
         f"{lines}"
     )
 

@@ -151,9 +151,8 @@ def test_links_are_led_to_where_pages_are(build, tmp_path):
     assert led("[a](nowhere.md)", "docs/predicting.md") == "[a](nowhere.md)"
     file = led("[`a`](../anonrisk/errors.py)", "docs/predicting.md")
     assert (tmp_path / file.partition("(")[2].rstrip(")")).resolve() == ROOT / "anonrisk/errors.py"
-    assert (
-        led("```python\n>>> 1\n1\n\n```\n\nx", "docs/predicting.md") == "```python\n>>> 1\n1\n```\n\nx"
-    )
+    block = led("```python\n>>> 1\n1\n\n```\n\nx", "docs/predicting.md")
+    assert block == "```python\n>>> 1\n1\n```\n\nx"
 
 
 @pytest.mark.nightly
