@@ -339,8 +339,11 @@ def index() -> str:
     lines = "".join(f"- [{title.removeprefix('# ')}]({name})\n" for name, title in titles.items())
     return (
         f"<!-- {HEADER} -->\n\n# Measures\n\n"
-        "A page each: meaning, a number by hand, when it misleads, formula, source.\n"
-        f"Formulas have ids, which [formulas](../formulas.md) lists.\n\n{lines}"
+        "A class is the records with the same values in the columns you name: f is its size in\n"
+        "the table, F in the population, n the number of all records. With `unit=` persons are\n"
+        "counted in place of records. Ids such as T1 are those of [formulas](../formulas.md);\n"
+        "`help(anonrisk.k)` explains the parameters.\n\n"
+        f"{lines}"
     )
 
 
@@ -357,12 +360,11 @@ def more(word: str) -> str:
     """Return what stands below the example: when it misleads, formula, source, related."""
     sections = _sections(word)
     formula, _, misleads = sections["Notes"].partition(_MISLEADS)
-    listed = " Ids such as these are listed in [formulas](../formulas.md)."
     parts = {
         "When it misleads": _markdown(misleads[0].upper() + misleads[1:]),
-        "Formula": _markdown(formula) + (listed.strip() + "\n" if _ID.search(formula) else ""),
+        "Formula": _markdown(_ID.sub(r"[\g<0>](../formulas.md)", formula, count=1)),
         "Source": _markdown(sections["References"]),
-        "Related": "".join(_related(line) for line in sections["See Also"].splitlines()),
+        "Related": _wrapped(", ".join(map(_related, sections["See Also"].splitlines())) + "."),
     }
     return "".join(f"## {title}\n\n{text.rstrip()}\n\n" for title, text in parts.items())
 
@@ -412,10 +414,11 @@ def _wrapped(text: str, indent: str = "") -> str:
 
 
 def _related(line: str) -> str:
+    """Link a function to its page, which says what it is; explain one that has none."""
     name, _, said = line.partition(" : ")
     word = name.removeprefix("anonrisk.")
     known = (MEASURES / f"{word}.md").exists()
-    return f"- {f'[`{word}`]({word}.md)' if known else f'`{name}`'}: {said}\n"
+    return f"[`{word}`]({word}.md)" if known else f"`{name}` ({said.replace('``', '`')})"
 
 
 if __name__ == "__main__":

@@ -143,17 +143,16 @@ def test_links_are_led_to_where_pages_are(build, tmp_path):
     def led(text, source):
         return build.led(text, source, known, tmp_path)
 
-    assert led("[a](policy.md#x)", "docs/priors.md") == "[a](policy.md#x)"
+    assert led("[a](policy.md#x)", "docs/predicting.md") == "[a](policy.md#x)"
     assert led("[a](../docs/policy.md)", "expectations/README.md") == "[a](../policy.md)"
     assert led("[a](../expectations/README.md)", "docs/policy.md") == "[a](howto/checkpoint.md)"
-    assert led("[a](https://x/y) [b](#c)", "docs/priors.md") == "[a](https://x/y) [b](#c)"
-    assert led("[a](../examples)", "docs/priors.md") == "a"
-    assert led("[a](nowhere.md)", "docs/priors.md") == "[a](nowhere.md)"
-    file = led("[`a`](../anonrisk/errors.py)", "docs/priors.md")
+    assert led("[a](https://x/y) [b](#c)", "docs/predicting.md") == "[a](https://x/y) [b](#c)"
+    assert led("[a](../examples)", "docs/predicting.md") == "a"
+    assert led("[a](nowhere.md)", "docs/predicting.md") == "[a](nowhere.md)"
+    file = led("[`a`](../anonrisk/errors.py)", "docs/predicting.md")
     assert (tmp_path / file.partition("(")[2].rstrip(")")).resolve() == ROOT / "anonrisk/errors.py"
-    assert (
-        led("```python\n>>> 1\n1\n\n```\n\nx", "docs/priors.md") == "```python\n>>> 1\n1\n```\n\nx"
-    )
+    block = led("```python\n>>> 1\n1\n\n```\n\nx", "docs/predicting.md")
+    assert block == "```python\n>>> 1\n1\n```\n\nx"
 
 
 @pytest.mark.nightly

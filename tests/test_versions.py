@@ -25,7 +25,7 @@ DOCUMENTS = {
     "[state](states.md), [sketch](states.md#sketches)": "releases.state.keyed_file.VERSION",
     "[ledger](ledger.md)": "releases.ledger.ledger.VERSION",
     "[identity store](pseudonyms.md)": "pseudonyms.store.VERSION",
-    "[priors](priors.md)": "priors.repository.VERSION",
+    "[priors](predicting.md#priors)": "priors.repository.VERSION",
     "what else the command line writes": "cli.outcome.SCHEMA_VERSION",
     "report and [explorer](explorer.md), as JSON": "reporting.explored.SCHEMA_VERSION",
 }

@@ -70,32 +70,29 @@ def linkability(
     Notes
     -----
     Fischer-Hübner's degrees of linkability, made countable. A *value* is what one record has in all
-    columns of the quasi-identifier together. A pseudonym ties the values of a person in a period to
-    each other, so that an attacker has two kinds of clues to somebody: a value they have before
-    and after the change, and their whole set of values, if it is the same before and after. A clue
-    fits everybody with that value, or with exactly that set. Counted are pairs of a person and a
-    change with records on both sides of it: somebody who is there in five periods in a row counts
-    four times.
+    columns of the quasi-identifier. A pseudonym ties the values of a person in a period together,
+    so an attacker has two kinds of clues: a value that somebody has before and after the change,
+    and their whole set of values, if it is the same before and after. A clue fits everybody with
+    that value, or with exactly that set. Counted are pairs of a person and a change with records on
+    both sides of it: somebody who is there in five periods in a row counts four times.
 
-    *Linked* are those to whom a clue leads that fits nobody else, neither before nor after.
-    *Expected* is the share of right links by an attacker who takes the best clue to everybody and
-    guesses among all whom it fits after the change; who leaves no clue is never found. *Chance* is
-    the same for an attacker without clues, who guesses among all persons after the change. Over the
-    m pairs, a the number of persons whom clue c fits after the change, N of all who are there then:
+    *Linked* are those with a clue that fits nobody else, neither before nor after. *Expected* is
+    the share of right links by an attacker who guesses among all whom the best clue fits after the
+    change; somebody without a clue is never found. *Chance* is that of an attacker without clues,
+    who guesses among all persons after the change. Over the m pairs, a the number of persons whom
+    clue c fits after the change, N of all who are there then:
 
     .. math::
 
         \text{expected} = \frac{1}{m} \sum \max_c \frac{1}{a_c}
         \qquad \text{chance} = \frac{1}{m} \sum \frac{1}{N}
 
-    So linked is at most expected. A value that one person alone has before and another one alone
-    after links wrongly: `n_false` counts these values (not the sets), since an attacker takes them
-    for right ones.
+    A value that one person alone has before and another one alone after links wrongly: `n_false`
+    counts these values (not the sets), since an attacker takes them for right ones.
 
-    When it misleads: they are lower bounds: sets that resemble each other without being equal, and
-    times and numbers of records, link people too, and so do periods that do not follow each other.
-    And a link is as certain as the table is complete: somebody who is not in it may have the same
-    value.
+    When it misleads: they are lower bounds: sets that are similar without being equal, times and
+    numbers of records link people too, and so do periods that do not follow each other. And a link
+    is only as certain as the table is complete: somebody who is not in it may have the same value.
 
     References
     ----------

@@ -81,7 +81,7 @@ def predict_population(
 
     .. math:: D_1, \qquad \sum_F D_F \, P(1 \mid F) / F
 
-    Models: P3 to P10, and Skinner & Shlomo's. See ``docs/predict_population.md``.
+    Models: P3 to P10, and Skinner & Shlomo's.
 
     When it misleads: only where everybody had the same chance to be in the table; models assume
     more, and disagree where they are wrong.

@@ -74,8 +74,7 @@ def predict_singletons(
     .. math:: E\,S = \sum c \binom{n - c}{k - 1} \Big/ \binom{n}{k}
 
     Beyond the table's size it is that of Good & Toulmin (P2); interval, `pmf`, `p_none` and `p_any`
-    follow an approximate law (P13), which tests hold to its level in worlds that it was not made
-    in. S2 to S14 with replacement, S5 and S6 from the divergence.
+    follow an approximate law (P13). S2 to S14 with replacement, S5 and S6 from the divergence.
 
     When it misleads: for a group drawn by chance; people who were chosen for what they have in
     common are more alike.

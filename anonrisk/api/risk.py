@@ -83,10 +83,10 @@ def risk(
 
     F is counted where `population` is given. A sample bounds it (P12): with `sampling_fraction` and
     `population_size` each class by itself, also after small classes were removed; with
-    `unsuppressed` also the whole table, by a linear programme over all populations that agree with
-    it, and the smaller bound is taken. With neither, with `weight`, and for households all that
-    holds is F ≥ f: nobody reaches more than the prosecutor. Beside weights stands what Benedetti
-    and Franconi's model says (P10), which is no bound.
+    `unsuppressed` also by a linear programme over all populations that agree with the table, and
+    the smaller bound is taken. With neither, with `weight`, and for households only F ≥ f holds:
+    nobody reaches more than the prosecutor. Benedetti and Franconi's model (P10), shown with
+    weights, is no bound.
 
     When it misleads: a guess needs no name: where a whole class shares a sensitive value, nobody
     need be found. Of journalist and marketer: without a population, weights or its size nobody

@@ -63,9 +63,9 @@ def suda(
 
     Notes
     -----
-    A minimal unique of a record is a set of columns with which it is alone, while with no proper
-    subset it is. Over its minimal uniques, each of s among m columns and whatever `max_size`, a
-    record scores as sdcMicro's ``original_scores=TRUE`` does:
+    A minimal unique of a record is a set of columns with which it is alone, and with no proper
+    subset of which it is. Over these, each of s among m columns and whatever `max_size`, a record
+    scores as with sdcMicro's ``original_scores=TRUE``:
 
     .. math:: \text{score} = \sum (m - s)!
 

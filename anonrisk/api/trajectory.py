@@ -66,7 +66,8 @@ def trajectory(
         their points, which grows faster than the number of users; with a sample of fixed size it
         grows as the table does.
     seed : int, optional
-        Makes the drawing repeatable; the one used is in the result.
+        Makes the drawing repeatable; the one used is in the result. On Spark it does not depend on
+        partitions, and differs from the drawing on pandas.
     max_length : int, optional
         Measure 1, 2, …, up to so many records; `length` if left out.
     points : {"any", "consecutive"}
@@ -95,26 +96,21 @@ def trajectory(
 
     Notes
     -----
-    *Any* points are measured by drawing: of each user with at least `length` different items, that
-    many are drawn with equal probability, and counted is who has them all anywhere in their
-    records; if `ordered`, in the order of the user's first visits, with anything between them.
-    Wilson's interval for one draw a user; for several, the same with the number of independent
-    draws that scatter as much as the users do. *Consecutive* records are counted, not drawn: every
-    run of `length` records of every user, against the runs of all others; if not `ordered`, runs of
-    the same items in any order are one. `singled_out` is then the mean over users of the share of
-    their runs that fewer than `k` users have, not the share of all runs, which is `suppressed`.
-    Users with too few points are counted apart.
+    *Any* points are drawn: of each user with at least `length` different items, that many with
+    equal probability; counted is who has them all anywhere in their records, if `ordered` in the
+    order of the user's first visits, with anything between them. The interval is Wilson's; for
+    several draws per user, with the number of independent draws that would scatter as much as the
+    users do. *Consecutive* records are counted: every run of `length` records of every user,
+    against the runs of all others; if not `ordered`, runs of the same items in any order are one.
+    `singled_out` is then the mean over users of the share of their runs that fewer than `k` users
+    have, not the share of all runs, which is `suppressed`. Users with too few points are counted
+    apart.
 
-    Modelled is another question than the one measured: a table of as many users with exactly
-    `length` records each, drawn independently from the fitted law and compared in their order, and
-    the share of users whose records fewer than `k` users have (Z1 to Z5; sums over whole ranks).
-    Others match more often than the model knows where people have more than `length` records, and
-    where order is not known; less where people have habits.
-
-    On Spark the drawing depends on the seed and the values alone, not on partitions; it differs
-    from the drawing on pandas.
-
-    The model's law of the item of rank x among d, c the fitted exponent (Z1):
+    The model answers another question: of as many users with exactly `length` records each, drawn
+    independently from the fitted law and compared in order, the share whose records fewer than `k`
+    users have (Z1 to Z5; sums over whole ranks). Others match more often than the model knows where
+    people have more than `length` records, and where order is not known; less where people have
+    habits. Its law of the item of rank x among d, c the fitted exponent:
 
     .. math:: p(x) = x^{-c} \Big/ \sum_{i=1}^{d} i^{-c}
 

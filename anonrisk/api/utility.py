@@ -69,9 +69,9 @@ def utility(
     Notes
     -----
     T8, the classification metric; T9, the loss metric, of a cell that stands for M_g of the
-    column's M values, or for a part of its range; T11, mutual information; T12 likewise of the
-    sensitive value y. B is the set that a cell x became, n and r are records and columns. T10 is
-    monotone entropy:
+    column's M values, or for a part of its range; T10, monotone entropy; T11, mutual information,
+    and T12, that of the sensitive value y. B is the set that a cell x became, n and r are records
+    and columns:
 
     .. math::
 
@@ -80,9 +80,9 @@ def utility(
 
     The loss metric is a mean over original records and columns: a suppressed cell or record costs
     1, an unchanged value 0. Mutual information and its loss add up to the mean entropy of the
-    columns, private mutual information and its loss to the entropy of the sensitive column. A
-    suppressed record tells nothing of it. Bits throughout. By ``"entropy"``, `loss` is the mean
-    over columns of what is lost of their bits, 1 − MI/H.
+    columns, private mutual information and its loss to the entropy of the sensitive column, all in
+    bits; a suppressed record tells nothing. By ``"entropy"``, `loss` is the mean over columns of 1
+    − MI/H.
 
     When it misleads: none of them knows what the table is for: columns count alike, each by itself,
     and a question about two of them together may be lost where each loses little.

@@ -56,12 +56,11 @@ def whole_person(
 
     It is never larger than k of `anonrisk.classes` with the same unit, and equal to it where
     every person has one row. Whoever knows less than all of a person's rows is met by
-    `anonrisk.trajectory`. Nothing is compared by a hash alone, and the cost is that of sorting the
-    rows.
+    `anonrisk.trajectory`. Rows are compared themselves, never by a hash alone.
 
     When it misleads: the attacker knows every row of the person, and how often each occurs, which
-    few do; of a table with many rows a person nearly everybody is unique by it. And persons who
-    are alike may still share what nobody should know of them.
+    few do; of a table with many rows per person nearly everybody is unique by it. And persons
+    who are alike may still share what nobody should know of them.
 
     References
     ----------

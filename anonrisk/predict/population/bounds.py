@@ -102,7 +102,7 @@ def bounds(sample: Sample) -> Bounds:
 
     References
     ----------
-    Bounds of this library; docs/predict_population.md says how they were tested.
+    Bounds of this library; docs/measures/predict_population.md says how they were tested.
 
     Examples
     --------

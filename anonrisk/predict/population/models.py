@@ -58,7 +58,7 @@ def doubted(model_estimate: ModelEstimate, known: Bounds) -> ModelEstimate:
 
     Signs that a model sees itself (classes of Pitman's kind, a good fit) told little about the
     error where that was measured; an estimate that the bounds vouch for was never far off. See
-    ``docs/predict_population.md``.
+    ``docs/measures/predict_population.md``.
     """
     figure, bounds = (
         (model_estimate.matches, known.matches)

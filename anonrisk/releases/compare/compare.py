@@ -59,30 +59,29 @@ def compare(
 
     Notes
     -----
-    An attacker who holds both releases, and knows of everybody in which class they are in each,
-    sees groups: those with the same class before and the same class now, where being in no class
-    counts as one. With :math:`B_c` and :math:`N_c` the persons of class c before and now, and B
-    and N all persons, the groups of those who have one class in each are
+    An attacker who holds both releases and knows everybody's class in each sees groups: the persons
+    with the same class before and the same class now, where being in no class counts as one. With
+    :math:`B_c` and :math:`N_c` the persons of class c before and now, and B and N all persons, they
+    are
 
     .. math:: N_c \setminus B,\quad B_c \setminus N,\quad B_c \cap N_c,\quad B_c \cap N_d
 
-    (added, removed, stayed, moved). If two of a group exchanged their values, both releases would
-    still be what they are, so that a person is hidden among their group, and nowhere else. A person
-    is exposed for k if a group of theirs has fewer than k persons, unless it is a class of the same
-    persons in both releases. A value is learned if all of a group have it, and no class that they
-    are in has it alone, so that neither release tells it.
+    (added, removed, stayed, moved). If two of a group exchanged their values, neither release would
+    change: a person is hidden among their group, and nowhere else. A person is exposed for k if a
+    group of theirs has fewer than k persons, unless it is a class of the same persons in both
+    releases. A value is learned if all of a group have it, and no class that they are in has it
+    alone, so that neither release tells it.
 
-    Somebody who stayed in a class with more rows there than before, or with fewer, is in one more
-    group, with all of that class of whom the same is true: these rows are what is left over.
-    Somebody who is in several classes is judged in each of them: added to it, removed from it or
-    staying there; who has none of their classes in both releases has moved, from all to all.
+    Somebody who stayed in a class with more rows than before, or with fewer, is also in a group
+    with all of that class of whom the same is true. Somebody in several classes is judged in each;
+    if none of these is in both releases, they moved, from all to all.
 
-    Of net changes, a class that has d records more, or fewer, exposes those d, and one that has a
-    value more and another one less has changed by one record at least in either way.
+    Of net changes, a class with d records more, or fewer, exposes those d; one with more of one
+    value and less of another has changed by at least one record in either way.
 
     When it misleads: pseudonyms that changed make a person two. Where nobody is in both releases,
-    net changes are therefore counted, as without a unit; where some are and others have changed,
-    nobody can tell. It compares two releases; what three tell together that no two of them do is in
+    net changes are counted, as without a unit; where only some have changed, nobody can tell. It
+    compares two releases; what three tell together that no two of them do is in
     ``docs/differencing.md``.
 
     References
