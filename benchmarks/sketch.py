@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 KEY = hashlib.sha256(b"anonrisk example, not a secret").digest()
-PAGE = _bench.ROOT / "docs" / "states.md"
+PAGE = _bench.ROOT / "docs" / "ledger.md"
 
 
 class Found(NamedTuple):

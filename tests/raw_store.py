@@ -1,6 +1,6 @@
 """What somebody does who has a store of identities, or its key, and does not use the library.
 
-With sqlite3, hmac and the formats that docs/pseudonyms.md and docs/states.md publish.
+With sqlite3, hmac and the formats that docs/pseudonyms.md and docs/ledger.md publish.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def sized(part):
 
 
 def subkey(secret, purpose, length=32):
-    """HKDF-SHA-256 with salt `anonrisk`, as docs/states.md has it."""
+    """HKDF-SHA-256 with salt `anonrisk`, as docs/ledger.md has it."""
     extracted = hmac.digest(b"anonrisk", secret, "sha256")
     made, block = b"", b""
     while len(made) < length:

@@ -22,7 +22,7 @@ DOCUMENTS = {
     "verdict of a release": "releases.release.verdict.SCHEMA_VERSION",
     "[manifest](ledger.md#the-manifest)": "releases.ledger.manifest.VERSION",
     "[plan](planning.md)": "planning.plan._VERSION",
-    "[state](states.md), [sketch](states.md#sketches)": "releases.state.keyed_file.VERSION",
+    "[state](ledger.md#states), [sketch](ledger.md#sketches)": "releases.state.keyed_file.VERSION",
     "[ledger](ledger.md)": "releases.ledger.ledger.VERSION",
     "[identity store](pseudonyms.md)": "pseudonyms.store.VERSION",
     "[priors](predicting.md#priors)": "priors.repository.VERSION",

@@ -93,7 +93,7 @@ class Sketch(Kept[SketchCounts]):
     """A sample of the classes of a table, each with its exact size: numbers with their error.
 
     Made by `anonrisk.sketch`. Where the table has fewer classes than are kept, every number is
-    exact. Like a state it is pseudonymous personal data; see ``docs/states.md``.
+    exact. Like a state it is pseudonymous personal data; see ``docs/ledger.md``.
 
     Attributes
     ----------

@@ -47,7 +47,7 @@ class State(Kept[KeyedCounts]):
 
     Made by `anonrisk.state`. It is pseudonymous personal data: who has the key can try every
     value, and who has not sees how large classes are, how frequent values, and which are the same
-    in two states of one key. See ``docs/states.md``.
+    in two states of one key. See ``docs/ledger.md``.
 
     Attributes
     ----------
@@ -246,7 +246,7 @@ def state(
     """Count the classes of a table under keyed hashes: counts that outlive it, and add up.
 
     States of partitions, days and engines are merged into that of all the rows together, without
-    another look at any of them. A state is pseudonymous personal data; see ``docs/states.md``.
+    another look at any of them. A state is pseudonymous personal data; see ``docs/ledger.md``.
 
     Parameters
     ----------
