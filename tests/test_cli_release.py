@@ -127,15 +127,14 @@ def test_a_month_that_is_mended(folder, capsys):
     told = " ".join(capsys.readouterr().out.split())
     assert "1 of 24 persons: not published yet" in told
     assert "Wrote november/release.yaml" in told
-    assert sorted(path.name for path in Path("november").iterdir()) == [
-        "release.yaml",
-        "table1.csv",
-    ]
+    assert [path.name for path in Path("november/tables").iterdir()] == ["1.csv"]
     # What left stays as it was, and what came waits.
-    written = pd.read_csv("november/table1.csv").sort_values("patient", ignore_index=True)
+    written = pd.read_csv("november/tables/1.csv").sort_values("patient", ignore_index=True)
     assert written.equals(PATIENTS)
     more = ("--by", "D. Engineer", "-o", "november/manifest.json")
     assert run("publish", "november/release.yaml", "--ledger", "ledger.db", *more) == PASS
+    published = ("november/manifest.json", "november/tables")
+    assert run("verify", *published, "--ledger", "ledger.db") == PASS
     # Nothing is written over, and what was published last is asked for.
     write("2026-12", new)
     assert mend("november", "--previous", "november/release.yaml") == USAGE

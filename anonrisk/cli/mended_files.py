@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from anonrisk.releases.release.mend import Mended
 
 DOCUMENT = "release.yaml"
+# What is published stands alone, without the document.
+TABLES = "tables"
 
 
 def write_mended(mended: Mended, source: Path, folder: Path, ledger: Ledger) -> Path:
@@ -49,14 +51,15 @@ def write_mended(mended: Mended, source: Path, folder: Path, ledger: Ledger) -> 
 
 def _write(mended: Mended, source: Path, beside: Path, folder: Path) -> None:
     before = Release.load(source)
+    (beside / TABLES).mkdir()
     tables = {}
     for place, (name, frame) in enumerate(mended.tables.items()):
         table = before.tables[name]
         assert isinstance(table, TableFiles)  # noqa: S101
         kind = files.format_of(table.parts(), table.format)
         # A name of a table may be none of a file.
-        path = beside / f"table{place + 1}.{kind}"
+        path = beside / TABLES / f"{place + 1}.{kind}"
         write(frame, path, kind, sep=table.text.sep or ",", encoding=table.text.encoding or "utf-8")
-        tables[name] = {**table.to_dict(), "files": [path.name], "format": kind}
+        tables[name] = {**table.to_dict(), "files": f"{TABLES}/{path.name}", "format": kind}
     document = parts.document_of(source, tables, lambda path: os.path.relpath(path, folder))
     (beside / DOCUMENT).write_text(to_yaml(document), encoding="utf-8")
