@@ -34,7 +34,7 @@ from anonrisk.measures.counts.schema import Schema, Stored
 from anonrisk.measures.counts.sketch import SketchTally
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.arrow.tables import ArrowTable
@@ -183,8 +183,8 @@ class ArrowEngine:
         if isinstance(asked[0], FROM_CODES):
             # A query may give its rows in another order the next time.
             known = remembered(frame) if table.in_memory else {}
-            value = cells.CodedColumns(_given(table, asked), known)
-            return method(value, *(_with_population(item, asked) for item in asked))
+            coded = cells.CodedColumns(_given(table, asked), known)
+            return method(coded, *(_with_population(item, asked) for item in asked))
         value = cells.to_pandas(_given(table, asked))
         value.attrs = table.attrs()
         result = method(value, *asked)
