@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Keys stay below this, so that one more factor never overflows 64 bits unnoticed.
 MAX_KEY = 2**62
+# Keys below this are kept in 32 bits, which are sorted and hashed in less time.
+_SHORT = 2**31
 
 
 def renumbered(keys: Integers) -> tuple[Integers, int]:
@@ -38,8 +40,33 @@ def with_room(
     return renumber(keys) if bound * size > MAX_KEY else (keys, bound)
 
 
+def extended(
+    keys: NDArray[Any], bound: int, codes: NDArray[Any], size: int, renumber: Renumber = renumbered
+) -> tuple[NDArray[Any], int]:
+    """Return keys with one more digit, in the fewest bytes that hold them, and their new bound.
+
+    Examples
+    --------
+    >>> keys, bound = extended(np.array([0, 1, 1]), 2, np.array([2, 0, 2]), 3)
+    >>> keys.tolist(), keys.dtype.name, bound
+    ([2, 3, 5], 'int32', 6)
+    """
+    keys, bound = with_room(keys, bound, size, renumber)
+    bound *= size
+    kind = _kind(bound)
+    longer: NDArray[Any] = np.multiply(keys, size, dtype=kind)
+    return np.add(longer, codes, out=longer, dtype=kind), bound
+
+
+def _kind(bound: int) -> Any:
+    return np.int32 if bound < _SHORT else np.int64
+
+
 def keys_of(
-    columns: Iterable[tuple[NDArray[Any], int]], renumber: Renumber = renumbered
+    columns: Iterable[tuple[NDArray[Any], int]],
+    renumber: Renumber = renumbered,
+    *,
+    short: bool = False,
 ) -> tuple[Integers, int]:
     """Return one number per row, equal where all the codes are, and a bound above it.
 
@@ -49,10 +76,12 @@ def keys_of(
         Codes from 0 to size - 1, the same number of each.
     renumber : function
         What closes keys up where they would grow too long.
+    short : bool
+        Whether keys that fit into 32 bits are left there: they are no numbers to reckon with.
 
     Returns
     -------
-    keys : array of int64
+    keys : array of int64, or of int32
         A new one, which the caller may change.
     bound : int
         A number above every key.
@@ -64,10 +93,7 @@ def keys_of(
     ([2, 3, 5], 6)
     """
     (first, bound), *rest = columns
-    keys = first.astype(np.int64)
+    keys = first.astype(_kind(bound))
     for codes, size in rest:
-        keys, bound = with_room(keys, bound, size, renumber)
-        keys *= size
-        keys += codes
-        bound *= size
-    return keys, bound
+        keys, bound = extended(keys, bound, codes, size, renumber)
+    return keys if short else keys.astype(np.int64, copy=False), bound

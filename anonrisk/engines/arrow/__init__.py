@@ -2,9 +2,9 @@
 
 Also what stands around one: narwhals frames, and tables that are held with their roles.
 
-The columns that a question names become a pandas table over the same memory, and the pandas engine
-answers. A table that comes back is one of the caller's kind: columns that were not named are as
-they were.
+What is counted is counted from codes of the columns that a question names. For all else these
+become a pandas table over the same memory, and the pandas engine answers. A table that comes back
+is one of the caller's kind: columns that were not named are as they were.
 """
 
 from __future__ import annotations
@@ -16,29 +16,46 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from anonrisk.core.column_roles import Roles
 from anonrisk.engines.arrow import cells
 from anonrisk.engines.arrow.kinds import table_of
-from anonrisk.engines.held import HeldTable
-from anonrisk.engines.pandas import PandasEngine
+from anonrisk.engines.held import ROLES_KEY, HeldTable
+from anonrisk.engines.pandas import PandasEngine, objects
+from anonrisk.engines.pandas.encode import refuse_nested, remembered
 from anonrisk.engines.pandas.guard import guarded
 from anonrisk.engines.pandas.schema import PandasSchema
 from anonrisk.engines.pandas.steps import COLUMNS_KEY
 from anonrisk.engines.reading.storage import n_unused
 from anonrisk.errors import EngineError
+from anonrisk.measures.counts import question as questions
 from anonrisk.measures.counts.change import LabelsAsColumns, LeaveOut, MinimalUniques, RowsBelow
-from anonrisk.measures.counts.question import Question, WholePersons
+from anonrisk.measures.counts.keyed import KeyedTally
 from anonrisk.measures.counts.schema import Schema, Stored
+from anonrisk.measures.counts.sketch import SketchTally
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.arrow.tables import ArrowTable
     from anonrisk.measures.counts.change import Change
 
 # Verbs that give tables back.
 GIVE_TABLES = ("annotate", "keep", "rewrite")
+# What the pandas engine answers from codes, and a few cells, alone.
+FROM_CODES = (
+    questions.Question,
+    questions.ByGroup,
+    questions.WholePersons,
+    questions.ClassesWithValues,
+    questions.ClassesOfSets,
+    questions.SumsOfWeights,
+    questions.IfIndependent,
+    questions.InPopulation,
+    questions.InHousehold,
+    KeyedTally,
+    SketchTally,
+)
 
 
 @guarded
@@ -53,7 +70,8 @@ class ArrowSchema(Schema):
     @property
     def roles(self) -> Roles | None:
         """The roles that the table carries."""
-        return _without_columns(self.frame).roles
+        stored = table_of(self.frame).attrs().get(ROLES_KEY)
+        return None if stored is None else Roles.from_dict(stored)
 
     @property
     def perturbed(self) -> Mapping[Name, str]:
@@ -62,11 +80,14 @@ class ArrowSchema(Schema):
 
     def check(self, roles: Mapping[Name, str]) -> None:
         """Reject types that have no equality."""
-        self._of_types(roles).check(roles)
+        types = table_of(self.frame).types(list(roles)) if roles else {}
+        for name, column in types.items():
+            refuse_nested(cells.dtype(column), name, roles[name])
 
     def nested(self) -> Sequence[str]:
         """List the paths inside structs."""
-        return self._of_types().nested()
+        table = table_of(self.frame)
+        return PandasSchema(cells.to_pandas(table.types(table.names()))).nested()
 
     def stored(self) -> Stored:
         """Count the values that dictionaries list, as those of categories, and no row has."""
@@ -83,7 +104,8 @@ class ArrowSchema(Schema):
 
     def scale_of(self, column: Name) -> str | None:
         """Look at the type."""
-        return self._of_types([column]).scale_of(column)
+        types = table_of(self.frame).types([column])
+        return objects.scale_of(cells.series(types[column]))
 
     def largest_whole(self, column: Name) -> float | None:
         """Look at all values."""
@@ -96,10 +118,6 @@ class ArrowSchema(Schema):
     def is_text(self, column: Name) -> bool:
         """Look at the first known value."""
         return self._of_cells(column).is_text(column)
-
-    def _of_types(self, named: Iterable[Any] = ()) -> PandasSchema:
-        table = table_of(self.frame)
-        return PandasSchema(cells.to_pandas(table.types(list(named) or table.names())))
 
     def _of_cells(self, column: Any) -> PandasSchema:
         return PandasSchema(cells.to_pandas(table_of(self.frame).read([column])))
@@ -164,9 +182,14 @@ class ArrowEngine:
                 table.check_order()
             # Read once: a second look may find the rows in another order.
             table = table.held()
-        value = _given(table, asked)
+        if isinstance(asked[0], FROM_CODES):
+            # A query may give its rows in another order the next time.
+            known = remembered(frame) if table.in_memory else {}
+            coded = cells.CodedColumns(_given(table, asked), known)
+            return method(coded, *(_with_population(item, asked) for item in asked))
+        value = cells.to_pandas(_given(table, asked))
         value.attrs = table.attrs()
-        result = method(value, *(_with_population(item, asked) for item in asked))
+        result = method(value, *asked)
         if isinstance(result, pd.DataFrame):
             attrs = result.attrs
             if COLUMNS_KEY in attrs and COLUMNS_KEY not in value.attrs:
@@ -193,13 +216,11 @@ def _without_columns(frame: Any) -> PandasSchema:
     return PandasSchema(empty)
 
 
-def _given(table: ArrowTable, asked: Any) -> pd.DataFrame:
-    """Bring over what is asked about, or everything where no column is named."""
+def _given(table: ArrowTable, asked: Any) -> Mapping[str, Any]:
+    """Read what is asked about, or everything where no column is named."""
     names, words = table.names(), set(_words(asked))
     named = [name for name in dict.fromkeys(names) if name in words]
-    # Classes are counted by codes alone.
-    coded = isinstance(asked[0], (Question, WholePersons))
-    return cells.to_pandas(table.read(named or names), coded=coded)
+    return table.read(named or names)
 
 
 def _difference(
@@ -226,7 +247,7 @@ def _with_population(item: Any, asked: Any) -> Any:
     against = getattr(item, "against", None)
     if against is None or against.population is None:
         return item
-    population = _given(table_of(against.population), asked)
+    population = cells.CodedColumns(_given(table_of(against.population), asked))
     return replace(item, against=replace(against, population=population))
 
 

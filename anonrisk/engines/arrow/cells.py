@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -9,22 +10,51 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from anonrisk.engines.pandas import objects
+from anonrisk.engines.pandas.encode import encode_column, side_by_side
+from anonrisk.engines.pandas.table import TableOfSeries
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from anonrisk.core.columns import Name
+    from anonrisk.engines.numpy.table import Codes
 
 # By name, because older versions of pyarrow do not have these types.
 _VIEWS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
 
 
-def to_pandas(columns: Mapping[str, Any], *, coded: bool = False) -> pd.DataFrame:
-    """Make a table of Arrow columns, and of lists of Python objects.
+def to_pandas(columns: Mapping[str, Any]) -> pd.DataFrame:
+    """Make a table of Arrow columns, and of lists of Python objects."""
+    return pd.DataFrame({name: series(column) for name, column in columns.items()}, copy=False)
 
-    One that will only be coded keeps its text as views, which is how Polars holds it: they can be
-    told apart as they are, and little else.
+
+@dataclass(frozen=True, eq=False)
+class CodedColumns(TableOfSeries):
+    """Codes and cells of Arrow columns, and of lists of Python objects, without a frame of them.
+
+    What is known of some columns already is kept in `known`, and added to.
     """
-    views = coded and _views_are_coded()
-    made = {name: _to_pandas(column, views=views) for name, column in columns.items()}
-    return pd.DataFrame(made, copy=False)
+
+    columns: Mapping[Any, Any]
+    known: dict[Name, Codes] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """How many rows it has."""
+        return len(next(iter(self.columns.values()), ()))
+
+    def column(self, name: Name) -> pd.Series[Any]:
+        """Return a column."""
+        return objects.with_one_missing(series(self.columns[name]))
+
+    def codes(self, roles: Mapping[Name, str]) -> dict[Name, Codes]:
+        """Encode some columns, side by side where the table is large."""
+
+        def one(name: Name) -> Codes:
+            column = _handed_over(self.columns[name], views=_views_are_coded())
+            return encode_column(column, name, roles[name])
+
+        return side_by_side(one, roles, len(self), self.known)
 
 
 @cache
@@ -42,6 +72,11 @@ def to_arrow(column: pd.Series[Any], like: Any = None) -> Any:
     if like is not None and made.type == plain(like) and made.type != like:
         return made.cast(like)
     return made
+
+
+def dtype(column: Any) -> Any:
+    """Return the type that a column has as one of pandas, as far as that tells nested ones."""
+    return object if isinstance(column, list) else pd.ArrowDtype(plain(column.type))
 
 
 def plain(kind: Any) -> Any:
@@ -80,7 +115,18 @@ def _field_without_views(field: Any) -> Any:
     return field.with_type(without_views(field.type))
 
 
-def _to_pandas(column: Any, *, views: bool) -> pd.Series[Any]:
+def series(column: Any) -> pd.Series[Any]:
+    """Make a column of pandas."""
+    made = _handed_over(column)
+    return made if isinstance(made, pd.Series) else pd.Series(pd.arrays.ArrowExtensionArray(made))
+
+
+def _handed_over(column: Any, *, views: bool = False) -> Any:
+    """Return an Arrow column in a type that pandas takes, or Python objects as its Series.
+
+    One that will only be coded keeps its text as views, which is how Polars holds it: they can be
+    told apart as they are, and little else.
+    """
     if isinstance(column, list):
         return pd.Series(column, dtype=object)
     if isinstance(column.type, pa.BaseExtensionType):
@@ -95,7 +141,7 @@ def _to_pandas(column: Any, *, views: bool) -> pd.Series[Any]:
     as_views = views and str(column.type) == "string_view"
     if plain(column.type) != column.type and not as_views:
         column = column.cast(plain(column.type))
-    return pd.Series(pd.arrays.ArrowExtensionArray(column))
+    return column
 
 
 def _categories(column: Any) -> pd.Categorical | None:

@@ -29,6 +29,8 @@ _EXACT |= {"list", "array", "struct", "map", "union"}
 class DuckDBTable(ArrowTable):
     """A DuckDB relation: a query, which is run for each look at it."""
 
+    in_memory = False
+
     def carries(self) -> bool:
         """Return False."""
         return False

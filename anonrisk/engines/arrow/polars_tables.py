@@ -44,10 +44,11 @@ class PolarsTable(ArrowTable):
 
     def types(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Return some columns without their rows."""
-        for name in names:
-            if str(self.frame.schema[name]) == "Object":
-                raise UnsupportedColumnError(f"column {name!r} holds Python objects")
-        return PolarsTable(self.frame.clear()).read(names)
+        columns = [self.frame.get_column(name).clear() for name in names]
+        for column in columns:
+            if str(column.dtype) == "Object":
+                raise UnsupportedColumnError(f"column {column.name!r} holds Python objects")
+        return PolarsTable(sys.modules["polars"].DataFrame(columns)).read(names)
 
     def attrs(self) -> dict[Any, Any]:
         """Return nothing: a Polars table says nothing of its columns."""
@@ -82,6 +83,8 @@ class PolarsTable(ArrowTable):
 
 class LazyTable(PolarsTable):
     """A Polars LazyFrame: a query, which is run for each look at it, for the columns asked for."""
+
+    in_memory = False
 
     def names(self) -> list[str]:
         """List the names of the columns."""

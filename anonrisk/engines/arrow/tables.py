@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # What a table around another has from that one as it is.
-_OF_THE_INNER = ("names", "read", "types", "has_rows", "check_order", "has_dictionary")
+_OF_THE_INNER = ("names", "read", "types", "has_rows", "check_order", "has_dictionary", "in_memory")
 
 
 class ArrowTable:
     """A pyarrow table."""
+
+    # Whether every look finds the same rows in the same order.
+    in_memory = True
 
     def __init__(self, frame: Any) -> None:
         """Keep the table."""

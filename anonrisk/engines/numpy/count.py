@@ -85,7 +85,7 @@ class Encoded:
     def keys(self, qid: Qid) -> tuple[Integers, int]:
         """Return one number per record, equal where the quasi-identifier is, and a bound."""
         columns = [(c.values, c.cardinality) for c in self._codes(qid)]
-        return radix.keys_of(columns, closed_up)
+        return radix.keys_of(columns, closed_up, short=True)
 
     def class_sizes(self, qid: Qid) -> ClassCounts:
         """Count the classes of one quasi-identifier."""
@@ -229,11 +229,17 @@ def distinct_pairs(
     keys: Integers, bound: int, units: NDArray[Any], n_units: int
 ) -> tuple[Integers, Integers]:
     """Pair every class with each of its persons once: keys, ascending, and units."""
-    keys, _ = radix.with_room(keys, bound, n_units, closed_up)
-    pairs = keys * n_units + units
+    pairs, _ = radix.extended(keys, bound, units, n_units, closed_up)
     pairs.sort()
-    pairs = pairs[runs_of(pairs)]
-    return pairs // n_units, pairs % n_units
+    pairs = pairs[runs_of(pairs)].astype(np.int64, copy=False)
+    return split(pairs, n_units)
+
+
+def split(pairs: Integers, size: int) -> tuple[Integers, Integers]:
+    """Take the last digit off numbers, and give both."""
+    keys = pairs // size
+    # NumPy divides by one number at once, but takes the rest of each by itself.
+    return keys, pairs - keys * size
 
 
 def histogram_of_persons(keys: Integers, units: Integers) -> tuple[Integers, Integers, Integers]:

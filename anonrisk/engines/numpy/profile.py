@@ -17,6 +17,7 @@ from anonrisk.engines.numpy.count import (
     histogram_of_persons,
     is_dense,
     runs_of,
+    split,
     tally_keys,
 )
 from anonrisk.engines.numpy.table import Codes
@@ -36,30 +37,31 @@ if TYPE_CHECKING:
     from anonrisk.engines.numpy.table import CodedTable
 
     Integers = NDArray[np.int64]
+    Rows = Integers | slice
 
 
 @dataclass(frozen=True)
 class Ranked:
     """A sensitive column as ranks from 0 to `n_ranks` - 1; missing, if any, comes last."""
 
-    ranks: Integers
+    ranks: NDArray[Any]
     n_ranks: int
     ordered: bool = False
     levels: Integers | None = None
 
 
-def ranked(table: CodedTable, codes: Codes, rows: Integers, sensitive: Sensitive) -> Ranked:
+def ranked(table: CodedTable, codes: Codes, rows: Rows, sensitive: Sensitive) -> Ranked:
     """Return the values ranks; in order, or with their place in a hierarchy, where asked for.
 
     Only the values of the given rows take part.
     """
     codes = _dense(codes)
-    ranks = codes.values.astype(np.int64)
+    ranks = codes.values
     if not sensitive.ordered and sensitive.hierarchy is None:
         return Ranked(ranks, codes.cardinality)
     # Where each code occurs first: assigned backwards, so that the first is what remains.
     first = np.full(codes.cardinality, -1)
-    first[ranks[rows][::-1]] = rows[::-1]
+    first[ranks[rows][::-1]] = np.arange(len(ranks))[rows][::-1]
     present = np.flatnonzero(first >= 0)
     missing = codes.n_missing and first[-1] >= 0
     if missing:
@@ -69,7 +71,7 @@ def ranked(table: CodedTable, codes: Codes, rows: Integers, sensitive: Sensitive
         levels = _levels(cells, codes, present, sensitive, missing=bool(missing))
         return Ranked(ranks, codes.cardinality, levels=levels)
     refusals.check_ordered(sensitive.column, len(present) + bool(missing))
-    place = np.full(codes.cardinality, len(present))
+    place = np.full(codes.cardinality, len(present), dtype=np.min_scalar_type(len(present)))
     place[present[_order(table, first[present], sensitive)]] = np.arange(len(present))
     return Ranked(place[ranks], len(present) + 1, ordered=True)
 
@@ -181,27 +183,27 @@ def _count(table: CodedTable, question: Question, sensitive: Sensitive) -> _Coun
     """Count each (class, value) pair; with a unit, each person once per pair."""
     encoded = Encoded.of(table, question, {sensitive.column: "sensitive column"})
     codes = encoded.columns[sensitive.column]
-    rows = _counted_rows(encoded, question, codes.missing, sensitive)
+    rows = _counted_rows(encoded, question, codes, sensitive)
     values = ranked(table, codes, rows, sensitive)
-    keys, bound = encoded.keys(question.qid)
-    keys, bound = radix.with_room(keys, bound, values.n_ranks, closed_up)
-    every_key = keys
-    keys, ranks = keys[rows], values.ranks[rows]
+    every_key, bound = encoded.keys(question.qid)
+    every_key, bound = radix.with_room(every_key, bound, values.n_ranks, closed_up)
+    keys, ranks = every_key[rows], values.ranks[rows]
     about: dict[str, Any] = {
         "qid": question.qid,
         "unit": question.unit,
         "missing": question.missing,
-        "n_rows": len(rows),
-        "n_dropped": len(table) - len(rows),
+        "n_rows": len(keys),
+        "n_dropped": len(table) - len(keys),
     }
     if encoded.unit is None:
-        pairs, counts = tally_keys(keys * values.n_ranks + ranks, bound * values.n_ranks)
-        pair_keys, pair_ranks = pairs // values.n_ranks, pairs % values.n_ranks
-        overall = np.bincount(ranks, minlength=values.n_ranks)
+        pairs, counts = tally_keys(*radix.extended(keys, bound, ranks, values.n_ranks))
+        pair_keys, pair_ranks = split(pairs, values.n_ranks)
+        overall = np.bincount(pair_ranks, weights=counts, minlength=values.n_ranks)
         starts = runs_of(pair_keys)
         sizes = np.add.reduceat(counts, starts) if len(starts) else counts
         class_sizes = ClassCounts(*histogram(sizes), **about)
     else:
+        keys, ranks = keys.astype(np.int64), ranks.astype(np.int64)
         units = encoded.unit.values[rows].astype(np.int64)
         pair_keys, pair_ranks, counts = distinct_counts(keys, ranks, units)
         _, overall_ranks, ones = distinct_counts(np.zeros_like(keys), ranks, units)
@@ -214,7 +216,7 @@ def _count(table: CodedTable, question: Question, sensitive: Sensitive) -> _Coun
     present = overall > 0
     made = ValueCounts(
         starts=np.append(starts, len(pair_keys)),
-        ranks=(np.cumsum(present) - 1)[pair_ranks],
+        ranks=pair_ranks if present.all() else (np.cumsum(present) - 1)[pair_ranks],
         counts=counts,
         classes=np.ones(len(starts), dtype=np.int64),
         sizes=sizes,
@@ -229,18 +231,16 @@ def _count(table: CodedTable, question: Question, sensitive: Sensitive) -> _Coun
     return _Counted(made, class_sizes, pair_keys[starts], every_key, kept)
 
 
-def _counted_rows(
-    encoded: Encoded, question: Question, missing: NDArray[np.bool_], sensitive: Sensitive
-) -> Integers:
+def _counted_rows(encoded: Encoded, question: Question, codes: Codes, sensitive: Sensitive) -> Rows:
     """Find the rows that count: none dropped for a missing quasi-identifier or sensitive value."""
     kept = encoded.kept(question.qid)
     if sensitive.missing == "error":
-        lost = int((missing if kept is None else missing & kept).sum())
+        lost = codes.n_missing if kept is None else int((codes.missing & kept).sum())
         if lost:
             raise refusals.missing_sensitive(sensitive.column, lost)
-    if sensitive.missing == "drop" and missing.any():
-        kept = ~missing if kept is None else kept & ~missing
-    return np.arange(encoded.n_rows) if kept is None else np.flatnonzero(kept)
+    if sensitive.missing == "drop" and codes.n_missing:
+        kept = ~codes.missing if kept is None else kept & ~codes.missing
+    return slice(None) if kept is None else np.flatnonzero(kept)
 
 
 def _distinct(keys: Integers, units: Integers) -> tuple[Integers, Integers]:

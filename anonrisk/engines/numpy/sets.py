@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from anonrisk.measures.counts.counter import Positions
     from anonrisk.measures.counts.question import Question
 
-_INT32 = 2**31
-
 
 class CodedSets:
     """Counts the classes of sets of columns; the codes of a set grow from those of its prefix."""
@@ -80,7 +78,7 @@ class CodedSets:
                 sizes, classes = histogram(counts_of(keys, bound))
             else:
                 units, n_units = self._unit.values, self._unit.cardinality
-                pairs = distinct_pairs(keys.astype(np.int64), bound, units, n_units)
+                pairs = distinct_pairs(keys, bound, units, n_units)
                 sizes, classes, persons = histogram_of_persons(*pairs)
             yield ClassCounts(
                 sizes,
@@ -120,12 +118,7 @@ class CodedSets:
         if not self._prefix:
             return codes.values, codes.cardinality
         _, keys, bound = self._prefix[-1]
-        keys, bound = radix.with_room(keys, bound, codes.cardinality, closed_up)
-        bound *= codes.cardinality
-        kind = np.int32 if bound < _INT32 else np.int64
-        longer = np.multiply(keys, codes.cardinality, dtype=kind)
-        longer += codes.values
-        return longer, bound
+        return radix.extended(keys, bound, codes.values, codes.cardinality, closed_up)
 
 
 def _encoded(table: CodedTable, names: Qid) -> tuple[dict[Name, Codes], dict[Name, str]]:

@@ -9,7 +9,7 @@ from anonrisk.engines.numpy import count, profile, tally, whole_person
 from anonrisk.engines.pandas import contents, labels, marked, rewrite, sets
 from anonrisk.engines.pandas.guard import guarded
 from anonrisk.engines.pandas.schema import PandasSchema, with_roles
-from anonrisk.engines.pandas.table import PandasTable
+from anonrisk.engines.pandas.table import coded
 from anonrisk.measures.counts import change as changes
 from anonrisk.measures.counts import question as questions
 from anonrisk.measures.counts.contents import CellContents, SomeTexts
@@ -46,11 +46,11 @@ class PandasEngine:
         """Count classes from one encoding of the columns."""
         match asked:
             case questions.Question():
-                return count.class_sizes(PandasTable(frame), asked)
+                return count.class_sizes(coded(frame), asked)
             case questions.ByGroup(question, by):
-                return count.class_sizes_by(PandasTable(frame), question, by)
+                return count.class_sizes_by(coded(frame), question, by)
             case questions.WholePersons(question):
-                return whole_person.whole_persons(PandasTable(frame), question)
+                return whole_person.whole_persons(coded(frame), question)
             case questions.ManySets(question):
                 return sets.PandasSets(frame, question)
             case questions.MarkedRows(columns, marker):
@@ -69,7 +69,7 @@ class PandasEngine:
         self, frame: pd.DataFrame, question: questions.Question, sensitive: questions.Sensitive
     ) -> ValueCounts:
         """Count the sensitive values of each kind of class."""
-        return profile.profiles(PandasTable(frame), question, sensitive)
+        return profile.profiles(coded(frame), question, sensitive)
 
     def score(
         self,
@@ -79,7 +79,7 @@ class PandasEngine:
         scores: Sequence[questions.Score],
     ) -> questions.Scored:
         """Score every class from its profile, and give the worst."""
-        return profile.scores(PandasTable(frame), question, sensitive, scores)
+        return profile.scores(coded(frame), question, sensitive, scores)
 
     def tally(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count or sum over the classes of some columns."""
@@ -88,19 +88,19 @@ class PandasEngine:
 
         match asked:
             case questions.ClassesWithValues(columns):
-                return tally.tally(PandasTable(frame), dict.fromkeys(columns, "quasi-identifier"))
+                return tally.tally(coded(frame), dict.fromkeys(columns, "quasi-identifier"))
             case questions.ClassesOfSets(sets):
                 return [self.tally(frame, questions.ClassesWithValues(item)) for item in sets]
             case questions.QuantileBins(column, n_bins):
                 return recode.quantile_bins(frame, column, n_bins)
             case questions.SumsOfWeights(question, weight):
-                return population.weighted(PandasTable(frame), question, weight)
+                return population.weighted(coded(frame), question, weight)
             case questions.IfIndependent(question, fraction):
-                return population.independence(PandasTable(frame), question, fraction)
+                return population.independence(coded(frame), question, fraction)
             case KeyedTally():
-                return keyed.keyed(PandasTable(frame), asked)
+                return keyed.keyed(coded(frame), asked)
             case SketchTally():
-                whole = keyed.keyed(PandasTable(frame), asked.whole)
+                whole = keyed.keyed(coded(frame), asked.whole)
                 return SketchCounts.of_counts(asked, whole)
         raise refusals.unknown(asked)
 
@@ -110,9 +110,9 @@ class PandasEngine:
 
         match asked:
             case questions.InPopulation(question, against):
-                return match.matched(PandasTable(frame), question, against)
+                return match.matched(coded(frame), question, against)
             case questions.InHousehold(question, against):
-                return match.households(PandasTable(frame), question, against)
+                return match.households(coded(frame), question, against)
         raise refusals.unknown(asked)
 
     def annotate(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:

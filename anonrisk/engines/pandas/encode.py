@@ -17,7 +17,7 @@ from anonrisk.engines.pandas import objects
 from anonrisk.errors import AnonRiskError, UnsupportedColumnError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -29,13 +29,13 @@ _WORTH_A_THREAD = 200_000
 _SPAN = 2**31
 _ONE_AT_A_TIME = Lock()
 # What is known of a table while one check after another asks about it.
-_REMEMBERED: ContextVar[tuple[pd.DataFrame, dict[Any, Codes]] | None] = ContextVar(
+_REMEMBERED: ContextVar[tuple[Any, dict[Any, Codes]] | None] = ContextVar(
     "remembered", default=None
 )
 
 
 @contextmanager
-def remembering(frame: pd.DataFrame) -> Iterator[None]:
+def remembering(frame: Any) -> Iterator[None]:
     """Encode each column of a table once for all that is asked inside."""
     before = _REMEMBERED.set((frame, {}))
     try:
@@ -44,7 +44,7 @@ def remembering(frame: pd.DataFrame) -> Iterator[None]:
         _REMEMBERED.reset(before)
 
 
-def remembered(frame: pd.DataFrame) -> dict[Any, Codes]:
+def remembered(frame: Any) -> dict[Any, Codes]:
     """Return the codes of columns that are known; a new dict where none are remembered."""
     known = _REMEMBERED.get()
     return known[1] if known is not None and known[0] is frame else {}
@@ -67,22 +67,28 @@ def _place(columns: pd.Index[Any], name: Name) -> int:
 
 def encode(frame: pd.DataFrame, roles: Mapping[Name, str]) -> dict[Name, Codes]:
     """Encode some columns of a table, side by side where it is large."""
-    known = remembered(frame)
-    new = [name for name in roles if name not in known]
+    return side_by_side(
+        lambda name: encode_column(column_of(frame, name), name, roles[name]),
+        roles,
+        len(frame),
+        remembered(frame),
+    )
 
-    def one(name: Name) -> Codes:
-        return _encode_column(column_of(frame, name), name, roles[name])
 
-    if len(frame) < _WORTH_A_THREAD or len(new) <= 1:
+def side_by_side(
+    one: Callable[[Name], Codes], names: Iterable[Name], n_rows: int, known: dict[Name, Codes]
+) -> dict[Name, Codes]:
+    """Encode the columns that are not known yet, one in each thread where there are many rows."""
+    new = [name for name in names if name not in known]
+    if n_rows < _WORTH_A_THREAD or len(new) <= 1:
         known |= {name: one(name) for name in new}
-        return {name: known[name] for name in roles}
+        return {name: known[name] for name in names}
     # pyarrow and the hash tables of pandas release the interpreter while they work.
     with ThreadPoolExecutor(min(len(new), os.cpu_count() or 1)) as pool:
         known |= zip(new, pool.map(one, new), strict=True)
-    if any(_is_arrow(column_of(frame, name).dtype) for name in new):
-        # Arrow keeps what it freed; counting comes next and needs room of its own.
-        objects.release_arrow()
-    return {name: known[name] for name in roles}
+    # Arrow keeps what it freed; counting comes next and needs room of its own.
+    objects.release_arrow()
+    return {name: known[name] for name in names}
 
 
 def refuse_nested(dtype: Any, name: Name, role: str) -> None:
@@ -93,7 +99,8 @@ def refuse_nested(dtype: Any, name: Name, role: str) -> None:
         )
 
 
-def _encode_column(column: pd.Series[Any], name: Name, role: str) -> Codes:
+def encode_column(column: Any, name: Name, role: str) -> Codes:
+    """Encode one column, of pandas or of Arrow."""
     try:
         return _dispatch(column, name, role)
     except AnonRiskError:
@@ -106,15 +113,21 @@ def _encode_column(column: pd.Series[Any], name: Name, role: str) -> Codes:
         ) from None
 
 
-def _dispatch(column: pd.Series[Any], name: Name, role: str) -> Codes:
+def _dispatch(column: Any, name: Name, role: str) -> Codes:
+    if not isinstance(column, pd.Series):
+        return _of_arrow(objects.arrow_with_one_missing(column), name, role)
     dtype: Any = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return _categories(column, name, role)
     if isinstance(dtype, np.dtype):
         return _plain(column, name, role)
-    arrow = _arrow(column)
-    if arrow is None:
+    if not _is_arrow(dtype):
         return _factorized(column.array)
+    arrays: Any = column.array
+    return _of_arrow(arrays.__arrow_array__(), name, role)
+
+
+def _of_arrow(arrow: Any, name: Name, role: str) -> Codes:
     return _arrow_span(arrow) or _dictionary(arrow, name, role)
 
 
@@ -192,11 +205,6 @@ def _factorized(array: Any) -> Codes:
 
 def _is_float(values: Any) -> bool:
     return getattr(values.dtype, "kind", "O") == "f"
-
-
-def _arrow(column: pd.Series[Any]) -> Any:
-    """Get the column as a pyarrow array where it is one already."""
-    return column.array.__arrow_array__() if _is_arrow(column.dtype) else None
 
 
 def _is_arrow(dtype: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import numbers
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -153,14 +154,23 @@ def with_one_missing(column: pd.Series[Any]) -> pd.Series[Any]:
     dtype: Any = column.dtype
     if not isinstance(dtype, pd.ArrowDtype) or dtype.kind != "f":
         return column
+    cells = column.array.__arrow_array__()
+    known = arrow_with_one_missing(cells)
+    if known is cells:
+        return column
+    made = pd.arrays.ArrowExtensionArray(known)
+    return pd.Series(made, index=column.index, name=column.name)
+
+
+def arrow_with_one_missing(cells: Any) -> Any:
+    """Make the NaN of an Arrow column null; the same column where there is none."""
+    import pyarrow as pa
     from pyarrow import compute
 
-    cells = column.array.__arrow_array__()
+    if not pa.types.is_floating(cells.type):
+        return cells
     unknown = compute.is_nan(cells)
-    if not compute.any(unknown).as_py():
-        return column
-    known = pd.arrays.ArrowExtensionArray(compute.if_else(unknown, None, cells))
-    return pd.Series(known, index=column.index, name=column.name)
+    return compute.if_else(unknown, None, cells) if compute.any(unknown).as_py() else cells
 
 
 def without_views(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -175,10 +185,10 @@ def without_views(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def release_arrow() -> None:
-    """Return memory that Arrow has freed to the system."""
-    import pyarrow as pa
-
-    pa.default_memory_pool().release_unused()
+    """Return memory that Arrow has freed to the system, where it is in use."""
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None:
+        arrow.default_memory_pool().release_unused()
 
 
 def arrow_merges(uniques: Any) -> NDArray[np.int64] | None:

@@ -101,19 +101,20 @@ def _microseconds(values: pd.Series[Any]) -> NDArray[np.int64]:
     return values.to_numpy(dtype="datetime64[us]").astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class PandasTable:
-    """Codes and cells of a pandas table."""
-
-    frame: pd.DataFrame
+class TableOfSeries:
+    """Codes and cells of a table whose columns can be had as Series."""
 
     def __len__(self) -> int:
         """How many rows it has."""
-        return len(self.frame)
+        raise NotImplementedError
+
+    def column(self, name: Name) -> pd.Series[Any]:
+        """Return a column."""
+        raise NotImplementedError
 
     def codes(self, roles: Mapping[Name, str]) -> dict[Name, Codes]:
         """Encode some columns, side by side where the table is large."""
-        return encode(self.frame, roles)
+        raise NotImplementedError
 
     def cells(self, column: Name, rows: Integers) -> list[Any]:
         """Return the cells of some rows."""
@@ -131,11 +132,11 @@ class PandasTable:
         return plain(self._some(column, rows))
 
     def _some(self, column: Name, rows: Integers) -> pd.Series[Any]:
-        return objects.without_views(column_of(self.frame, column)).iloc[rows]
+        return objects.without_views(self.column(column)).iloc[rows]
 
     def weights(self, column: Name) -> NDArray[np.float64]:
         """Read a column of numbers, missing as NaN."""
-        cells = column_of(self.frame, column)
+        cells = self.column(column)
         if not _are_numbers(cells):
             raise refusals.not_a_number(column)
         try:
@@ -143,11 +144,11 @@ class PandasTable:
         except (TypeError, ValueError, OverflowError):
             raise refusals.not_a_number(column) from None
 
-    def stacked(self, other: pd.DataFrame, columns: Qid) -> PandasTable:
+    def stacked(self, other: Any, columns: Qid) -> PandasTable:
         """Put some columns of another table below."""
         cells = {}
         for place, name in enumerate(columns):
-            both = [column_of(self.frame, name), column_of(other, name)]
+            both = [self.column(name), coded(other).column(name)]
             if both[0].dtype != both[1].dtype:
                 # Left to itself, pandas would turn long integers into floats that merge them.
                 both = [column.astype(object) for column in both]
@@ -155,6 +156,30 @@ class PandasTable:
         made = pd.DataFrame(cells)
         made.columns = pd.Index(list(columns), tupleize_cols=False)
         return PandasTable(made)
+
+
+@dataclass(frozen=True, eq=False)
+class PandasTable(TableOfSeries):
+    """Codes and cells of a pandas table."""
+
+    frame: pd.DataFrame
+
+    def __len__(self) -> int:
+        """How many rows it has."""
+        return len(self.frame)
+
+    def column(self, name: Name) -> pd.Series[Any]:
+        """Return a column."""
+        return column_of(self.frame, name)
+
+    def codes(self, roles: Mapping[Name, str]) -> dict[Name, Codes]:
+        """Encode some columns, side by side where the table is large."""
+        return encode(self.frame, roles)
+
+
+def coded(frame: Any) -> TableOfSeries:
+    """Return codes and cells of a table; one that has them already is what it is."""
+    return frame if isinstance(frame, TableOfSeries) else PandasTable(frame)
 
 
 def _are_numbers(column: pd.Series[Any]) -> bool:

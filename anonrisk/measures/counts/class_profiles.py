@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from anonrisk.core import render
+from anonrisk.core import radix, render
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.class_sizes import ClassCounts
 
@@ -97,8 +97,8 @@ class ValueCounts:
 
     def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """For each entry, the share of its value in the class, and in the table."""
-        p = self.counts / self.totals[self.kind]
-        q = self.overall[self.ranks] / self.overall.sum()
+        p = self.counts / np.repeat(self.totals, np.diff(self.starts))
+        q = (self.overall / self.overall.sum())[self.ranks]
         return p, q
 
     def cumulative(self) -> Integers:
@@ -110,8 +110,10 @@ class ValueCounts:
     def descending(self) -> tuple[Integers, Integers]:
         """Return the counts of each kind from the largest down, with the kind of each."""
         span = int(self.counts.max()) + 1
-        keys = np.sort(self.kind * span + (span - 1 - self.counts))
-        return keys // span, span - 1 - keys % span
+        keys, _ = radix.extended(self.kind, len(self.sizes), span - 1 - self.counts, span)
+        keys.sort()
+        # Sorted by kind first, so that every entry is still one of its own kind.
+        return self.kind, span - 1 - (keys - self.kind * span)
 
     def merged(self, groups: Integers) -> Self:
         """Put values together that belong to one group."""
