@@ -76,6 +76,9 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         metavar="PLAN",
         help="the plan of the release before: no column becomes finer than there",
     )
+    options.of_time(
+        group, "stop then, with the best plan so far (default: after a fixed amount of work)"
+    )
     group = parser.add_argument_group("changed table")
     group.add_argument(
         "--apply", metavar="PATH", help="write the changed table: .csv, .tsv or .parquet"
@@ -124,6 +127,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
                 target=args.target,
                 max_loss=args.max_loss,
                 method=args.method,
+                time_limit=args.time_limit,
             ),
         )
     except WeightError as error:
