@@ -140,8 +140,8 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     text = _yaml(plan) if args.yaml else repr(plan)
     if not (args.yaml or args.json or args.output):
         text += f"\nTo store it: --output {plan.file_name}"
-    # Whoever stops a search may not want what it has found so far.
-    if to is not None and plan.partial:
+    # Whoever stops a search may not want what it has found so far; whoever sets a limit does.
+    if to is not None and plan.partial and args.time_limit is None:
         text += "" if args.yaml else "\nNothing was written: the plan is not finished."
     elif to is not None:
         write_table(args, anonrisk.apply(frame, plan), *to)

@@ -78,6 +78,11 @@ class BestNode:
     late: bool = False
 
     @property
+    def optimal(self) -> bool:
+        """Whether no other node loses less; also where none will do."""
+        return self.gap == 0 if self.best is not None else not self.n_open
+
+    @property
     def gap(self) -> float | None:
         """How much less another node may lose; None where nothing is proven."""
         if self.best is None or self.least == -math.inf:
@@ -400,7 +405,7 @@ def full_domain(
         after=outcome(telling, coded, rows, after) if rows.any() else after,
         budget=about,
         steps=_steps(lattice, best, required),
-        optimal=result.gap == 0,
+        optimal=result.optimal,
         partial=result.stopped,
         proven_gap=result.gap,
         budgets=budgets(asked, telling, coded, rows),
