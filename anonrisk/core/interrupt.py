@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Clock:
+class TimeLimit:
     """When work must end, and which parts of it ended early for that."""
 
     def __init__(self, deadline: float = math.inf) -> None:
@@ -30,7 +30,7 @@ class Clock:
         self.cut_short: dict[str, None] = {}
 
 
-_clock: ContextVar[Clock | None] = ContextVar("anonrisk_clock", default=None)
+_clock: ContextVar[TimeLimit | None] = ContextVar("anonrisk_clock", default=None)
 
 
 def seconds_of(time_limit: float | None) -> float:
@@ -39,7 +39,7 @@ def seconds_of(time_limit: float | None) -> float:
 
 
 @contextmanager
-def limited(time_limit: float | None) -> Iterator[Clock]:
+def limited(time_limit: float | None) -> Iterator[TimeLimit]:
     """Give the work inside so many seconds, or those left of an outer limit; None: no limit.
 
     Nothing is cut short by itself: work that can end early asks `time_is_up`.
@@ -55,8 +55,8 @@ def limited(time_limit: float | None) -> Iterator[Clock]:
     ...     time_is_up("adding up")
     False
     """
-    outer = _clock.get() or Clock()
-    clock = Clock(min(outer.deadline, monotonic() + seconds_of(time_limit)))
+    outer = _clock.get() or TimeLimit()
+    clock = TimeLimit(min(outer.deadline, monotonic() + seconds_of(time_limit)))
     token = _clock.set(clock)
     try:
         yield clock

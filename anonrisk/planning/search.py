@@ -123,7 +123,7 @@ class PlanSearch:
         """Count the table once, and search a plan for each line of a price list."""
         # What may be lost at most is not asked of a price.
         search = replace(self, options=replace(self.options, max_loss=None))
-        prices = []
+        prices: list[PlanPrice] = []
         with one_state(frame, "plan"), limited(time_limit):
             make = search.counted(engine_for(frame), frame)
             if make is None:

@@ -134,7 +134,7 @@ def _least_by_column(lattice: Lattice, allowed: int) -> float:
     least = 0.0
     stars = [bool(f[:, i].all()) for f, i in zip(lattice.finer, lattice.top, strict=True)]
     for c, (weight, losses) in enumerate(zip(lattice.weights, lattice.mean_loss, strict=True)):
-        fit = range(len(losses))
+        fit = [*range(len(losses))]
         if all(star for other, star in enumerate(stars) if other != c):
             alone = [(*lattice.top[:c], i, *lattice.top[c + 1 :]) for i in fit]
             fit = [i for i, node in enumerate(alone) if lattice.measure(node).n_sure <= allowed]
