@@ -191,7 +191,7 @@ class AnonAccessor(Generic[FrameT]):
         population_size: int | None = ...,
         unit: Name | None = ...,
         missing: Missing = ...,
-        time_budget: float | None = ...,
+        time_limit: float | None = ...,
         explain: Literal[False] = ...,
         progress: bool | None = ...,
     ) -> QidReport:
@@ -206,7 +206,7 @@ class AnonAccessor(Generic[FrameT]):
         population_size: int | None = ...,
         unit: Name | None = ...,
         missing: Missing = ...,
-        time_budget: float | None = ...,
+        time_limit: float | None = ...,
         explain: Literal[True],
         progress: bool | None = ...,
     ) -> SearchPlan:
@@ -391,6 +391,7 @@ class AnonAccessor(Generic[FrameT]):
         *,
         sampling_fraction: float | None = None,
         missing: Missing = "value",
+        time_limit: float | None = None,
         progress: bool | None = None,
     ) -> Suda:
         """Score every record by the smallest sets of columns that single it out."""
@@ -507,6 +508,7 @@ class AnonAccessor(Generic[FrameT]):
         floor: int = 5,
         name: str | None = None,
         title: str | None = None,
+        time_limit: float | None = None,
         progress: bool | None = None,
     ) -> Explorer:
         """Measure every combination of levels of the columns: a page on which a person chooses."""

@@ -95,7 +95,7 @@ def accuracy(paths: list[str]) -> None:
     planted = dict.fromkeys((*MADE, *OTHERS), 0)
     for path in paths:
         frame = pd.read_csv(path)
-        drafted = Policy.draft(frame, time_budget=5)
+        drafted = Policy.draft(frame, time_limit=5)
         roles = drafted.roles
         kept = frame.drop(columns=list(roles.direct))
         written = {**drafted.to_dict(), "reviewed": True}

@@ -88,9 +88,9 @@ def test_a_gate_that_cannot_tell_does_not_pass(run, monkeypatch):
         return replace(found(*given, **more), n_settled=0)
 
     monkeypatch.setattr(anonrisk, "find_qids", out_of_time)
-    code, out, _ = run("find-qids", "t.csv", "--time-budget", 5, "--fail-if-found", "--json")
+    code, out, _ = run("find-qids", "t.csv", "--time-limit", 5, "--fail-if-found", "--json")
     assert (code, json.loads(out)["partial"]) == (3, True)
-    assert run("find-qids", "t.csv", "--time-budget", 5)[0] == 0
+    assert run("find-qids", "t.csv", "--time-limit", 5)[0] == 0
 
 
 @pytest.mark.slow
@@ -100,11 +100,11 @@ def test_who_says_neither_size_nor_time_gets_what_a_minute_gives(run, monkeypatc
     found = anonrisk.find_qids
 
     def noted(*given, **more):
-        asked.append((more.get("time_budget"), more.get("max_size", 4)))
+        asked.append((more.get("time_limit"), more.get("max_size", 4)))
         return found(*given, **more)
 
     monkeypatch.setattr(anonrisk, "find_qids", noted)
-    for arguments in ((), ("--max-size", 3), ("--time-budget", 7), ("--explain",)):
+    for arguments in ((), ("--max-size", 3), ("--time-limit", 7), ("--explain",)):
         assert run("find-qids", "t.csv", *arguments)[0] == 0
     assert asked == [(60, 4), (None, 3), (7, 4), (60, 4)]
 
@@ -144,7 +144,7 @@ def test_a_search_cut_short_says_what_it_covers_and_how_to_get_more(run, monkeyp
         ("--alpha", "nan"),
         ("--max-size", 0),
         ("--population-size", 2),
-        ("--time-budget", -1),
+        ("--time-limit", -1),
         ("--qids", "zip", "--unit", "zip"),
     ],
 )

@@ -145,7 +145,7 @@ def test_one_letter_means_one_option(monkeypatch):
         (["measure", "t.csv", "--qid=zip"], "there is no option --qid; did you mean --qids?"),
         # What is required is said to be missing only where nothing was misspelt.
         (["check", "t.csv", "--polcy", "p.json"], "--polcy; did you mean --policy?"),
-        (["find-qids", "t.csv", "--time_budget", "3"], "did you mean --time-budget?"),
+        (["find-qids", "t.csv", "--time_limit", "3"], "did you mean --time-limit?"),
         (["--vesion"], "there is no option --vesion; did you mean --version?"),
         (["measure", "t.csv", "--zzz"], "there is no option --zzz\n"),
         (["find-qids", "t.csv", "--columns", "zip"], "no option --columns: it is called --qids\n"),

@@ -313,8 +313,8 @@ def test_what_no_policy_can_be_about_is_refused(frame):
             Policy.draft(pd.DataFrame([[1]], columns=pd.Index([name], tupleize_cols=False)))
     with pytest.raises(errors.UnsupportedFrameError):
         Policy.draft([1, 2])
-    with pytest.raises(errors.ArgumentError, match="time_budget"):
-        Policy.draft(pd.DataFrame({"a": [1]}), time_budget=0)
+    with pytest.raises(errors.ArgumentError, match="time_limit"):
+        Policy.draft(pd.DataFrame({"a": [1]}), time_limit=0)
 
 
 @pytest.mark.spark
@@ -362,7 +362,7 @@ def test_odd_names_in_reasons_stay_on_one_line():
 
 def test_out_of_time_it_says_so():
     table = pd.DataFrame(np.random.default_rng(0).integers(0, 9, (200, 30))).add_prefix("q")
-    draft = Policy.draft(table, time_budget=1e-9)
+    draft = Policy.draft(table, time_limit=1e-9)
     assert "The search stopped after 1e-09 seconds" in draft.drafted.notes[0]
     assert "as far as the search came" in why(draft, "q0")
     assert "# The search stopped" in draft.to_yaml()
@@ -372,7 +372,7 @@ def test_out_of_time_it_says_so():
 @pytest.mark.nightly
 def test_three_hundred_columns_are_drafted_in_bounded_time():
     table = pd.DataFrame(np.random.default_rng(0).integers(0, 30, (5_000, 300))).add_prefix("q")
-    draft = Policy.draft(table, time_budget=1)
+    draft = Policy.draft(table, time_limit=1)
     assert len(draft.roles.quasi) == 300
     assert Policy.from_yaml(draft.to_yaml()).digest == draft.digest
 

@@ -273,7 +273,7 @@ def test_declared_roles_are_not_searched():
         (lambda t: t.anon.find_qids(unit="aeg"), errors.ColumnNotFoundError, "mean 'age'"),
         (lambda t: t.anon.find_qids(unit="zip"), errors.MissingUnitError, "1 row"),
         (lambda t: t.anon.find_qids(missing="dorp"), errors.ArgumentError, "mean 'drop'"),
-        (lambda t: t.anon.find_qids(time_budget=0), errors.ArgumentError, "time_budget"),
+        (lambda t: t.anon.find_qids(time_limit=0), errors.ArgumentError, "time_limit"),
         (lambda t: t.anon.find_qids(population_size=3), errors.ArgumentError, "smaller than the"),
         (lambda t: t.anon.find_qids(population_size=0), errors.ArgumentError, "population_size"),
     ],
@@ -343,8 +343,8 @@ def test_too_many_sets_are_foreseen(wide):
 
 
 @pytest.mark.slow
-def test_a_time_budget_gives_what_was_found_so_far(wide):
-    report = anonrisk.find_qids(wide, alpha=0.3, time_budget=0.5)
+def test_a_time_limit_gives_what_was_found_so_far(wide):
+    report = anonrisk.find_qids(wide, alpha=0.3, time_limit=0.5)
     assert report.partial
     assert report.n_settled < report.n_sets
     assert "PARTIAL: time ran out with" in repr(report)
@@ -353,7 +353,7 @@ def test_a_time_budget_gives_what_was_found_so_far(wide):
         assert found.share > 0.3
         for smaller in combinations(found.columns, len(found.columns) - 1):
             assert not smaller or wide.anon.uniqueness(list(smaller)) <= 0.3
-    fewest = anonrisk.find_qids(wide, alpha=0.3, time_budget=1e-9)
+    fewest = anonrisk.find_qids(wide, alpha=0.3, time_limit=1e-9)
     assert fewest.partial
     assert fewest.n_settled == 60
     assert "searched: all sets of 1 column; no set of 2 columns; no set of 3 columns" in repr(
@@ -363,7 +363,7 @@ def test_a_time_budget_gives_what_was_found_so_far(wide):
 
 @pytest.mark.slow
 def test_a_partial_report_says_what_it_covers(wide):
-    report = anonrisk.find_qids(wide, alpha=0.3, time_budget=0.5)
+    report = anonrisk.find_qids(wide, alpha=0.3, time_limit=0.5)
     covered = report.coverage
     assert [one.size for one in covered] == [1, 2, 3, 4]
     assert [one.sets for one in covered] == [60, 1770, 34220, 487635]

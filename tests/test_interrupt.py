@@ -287,7 +287,7 @@ def test_the_command_line_prints_what_was_found_and_never_passes(command, monkey
         assert code == 3
         assert "PARTIAL: stopped: 2 of 3 sets decided" in out
         assert out.startswith("could not assess") == bool(gate)
-        assert "--time-budget" not in out
+        assert "--time-limit" not in out
         assert err == "anonrisk: note: stopped: 2 of 3 sets decided\n"
     code, out, _ = command("find-qids", "t.csv", "--alpha", 0.1, "--json", "--output", "f.json")
     assert code == 3

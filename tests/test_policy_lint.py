@@ -163,7 +163,7 @@ def test_ready_policies_and_drafts_pass():
         assert not Policy.ready(name).lint().errors
     table = datasets.hospital(500)
     for name in names():
-        draft = Policy.draft(table, ready=name, time_budget=5)
+        draft = Policy.draft(table, ready=name, time_limit=5)
         assert draft.lint(), name
         # What must be gone before it is published is an error as long as it is there.
         assert not draft.lint(

@@ -21,7 +21,7 @@ RENAMED = {
     "beta_likeness": {"kind": "variant="},
     "entropy": {"order": "alpha="},
     "explore": {"max_suppression": "max_suppressed="},
-    "find_qids": {"columns": "qids="},
+    "find_qids": {"columns": "qids=", "time_budget": "time_limit="},
     "generalize": {"hierarchy": "hierarchies="},
     "ldiv": {"kind": "variant="},
     "linkability": {"user": "unit="},

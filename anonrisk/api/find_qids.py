@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.core import column_roles
-from anonrisk.core.arguments import positive, true_or_false, whole_number
+from anonrisk.core.arguments import true_or_false, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
-from anonrisk.core.interrupt import interruptible
+from anonrisk.core.interrupt import interruptible, limited, seconds_of
 from anonrisk.core.progress import shown, tell
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
@@ -37,7 +37,7 @@ def find_qids(
     population_size: int | None = ...,
     unit: Name | None = ...,
     missing: Missing = ...,
-    time_budget: float | None = ...,
+    time_limit: float | None = ...,
     explain: Literal[False] = ...,
     progress: bool | None = ...,
 ) -> QidReport: ...
@@ -53,7 +53,7 @@ def find_qids(
     population_size: int | None = ...,
     unit: Name | None = ...,
     missing: Missing = ...,
-    time_budget: float | None = ...,
+    time_limit: float | None = ...,
     explain: Literal[True],
     progress: bool | None = ...,
 ) -> SearchPlan: ...
@@ -69,7 +69,7 @@ def find_qids(
     population_size: int | None = None,
     unit: Name | None = None,
     missing: Missing = "value",
-    time_budget: float | None = None,
+    time_limit: float | None = None,
     explain: bool = False,
     progress: bool | None = None,
 ) -> QidReport | SearchPlan:
@@ -92,7 +92,7 @@ def find_qids(
     missing : {"value", "drop", "error"}
         As in `anonrisk.classes`, but ``"drop"`` leaves out the records that miss *any* of the
         columns: only over the same records can sets be compared.
-    time_budget : float, optional
+    time_limit : float, optional
         Seconds after which what was found so far is returned, marked as partial; its `coverage`
         says which sizes were searched to the end. Without it the search goes on until it is done.
         Ctrl-C has the same effect, and look-alikes of direct identifiers are then not looked for.
@@ -147,7 +147,7 @@ def find_qids(
     """
     alpha = share_between(alpha, "alpha")
     max_size = whole_number(max_size, "max_size", at_least=1)
-    budget = None if time_budget is None else positive(time_budget, "time_budget")
+    seconds_of(time_limit)
     if population_size is not None:
         population_size = whole_number(population_size, "population_size", at_least=1)
     check_missing(missing)
@@ -155,7 +155,7 @@ def find_qids(
     question, apart, left_out = _asked(engine, frame, qids, unit, missing)
     if true_or_false(explain, "explain"):
         return _plan(engine, question.qid, max_size)
-    with shown(progress=progress):
+    with shown(progress=progress), limited(time_limit):
         tell("reading the columns")
         counter = engine.count(frame, ManySets(question))
         if not counter.columns:
@@ -163,7 +163,7 @@ def find_qids(
                 "none of the columns can be searched: "
                 + "; ".join({**apart, **counter.unsupported}.values())
             )
-        outcome = search(counter, alpha, max_size, time_budget=budget)
+        outcome = search(counter, alpha, max_size)
         stopped = outcome.stopped
         direct: tuple[LookAlike, ...] = ()
         # Whoever has stopped the search does not wait for another look at the table.

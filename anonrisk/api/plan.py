@@ -200,10 +200,10 @@ def plan(
     k : int, optional
         The size that every class must have; 5 if no goal is given.
     policy : Policy or path, optional
-        What the table must satisfy: each of its budgets becomes a goal, and one recoding keeps to
-        those of all its quasi-identifiers; columns that name a person are left out. Budgets that
-        only warn are kept to where that can be. The plan's `budgets` say which are met, which are
-        not, and why.
+        What the table must satisfy: each of its budgets that decides becomes a goal, and one
+        recoding keeps to those of all its quasi-identifiers; columns that name a person are left
+        out. No detail is given up for budgets that only warn: the plan's `budgets` say which are
+        met, which are not, and why, and its `prices` what they would cost.
     ldiv : float, optional
         The diversity that every class must have, as in `anonrisk.ldiv`.
     tcloseness : float, optional
@@ -234,7 +234,8 @@ def plan(
     Plan
         The combination of offered recodings of least loss, suppression included; see
         `anonrisk.apply`. A plan that cannot be met is a `PlanError` that says what stops it. After
-        Ctrl-C it is the best that was found by then, and `partial`, if any would do.
+        Ctrl-C, or the `time_limit` of its options, it is the best that was found by then, and
+        `partial`, if any would do.
 
     See Also
     --------
@@ -348,9 +349,9 @@ def plan(
         unit=request.unit,
         leave_out=request.leave_out,
     )
-    search = PlanSearch(request, start, options, method, by_column, weights, loss_about)
+    search = PlanSearch(request, start, options, method, by_column, weights, loss_about, previous)
     with shown(progress=progress):
-        return search.run(engine, frame, previous)
+        return search.run(engine, frame)
 
 
 def _policy(qids: Any, policy: Any) -> StatesGoals | None:

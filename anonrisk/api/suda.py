@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.core.arguments import positive, whole_number
+from anonrisk.core.interrupt import limited, seconds_of
 from anonrisk.core.progress import shown, tell
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 from anonrisk.measures.counts.change import MinimalUniques
@@ -31,6 +32,7 @@ def suda(
     *,
     sampling_fraction: float | None = None,
     missing: Missing = "value",
+    time_limit: float | None = None,
     progress: bool | None = None,
 ) -> Suda:
     r"""Score every record by the smallest sets of columns that single it out.
@@ -46,14 +48,19 @@ def suda(
     sampling_fraction : float, optional
         Share of the population that is in the table, for DIS-SUDA scores. There is no default: a
         wrong fraction makes a wrong score.
+    time_limit : float, optional
+        Seconds after which the sets of columns that were looked at by then are scored, at least
+        one, and the result is `partial`. Spark and databases score all sets in one query, and
+        refuse it.
     progress : bool, optional
         As in `anonrisk.find_qids`.
 
     Returns
     -------
     Suda
-        The score of each record, in the table's own kind, and what they add up to. After Ctrl-C it
-        holds, in process, the sets of columns that were looked at by then, and is `partial`.
+        The score of each record, in the table's own kind, and what they add up to. After Ctrl-C,
+        or `time_limit`, it holds, in process, the sets of columns that were looked at by then, and
+        is `partial`.
 
     See Also
     --------
@@ -109,6 +116,7 @@ def suda(
     """
     max_size = whole_number(max_size, "max_size", at_least=1)
     fraction = _fraction(sampling_fraction)
+    seconds_of(time_limit)
     engine, question = question_of(frame, qids, unit=None, missing=missing)
     if question.unit is not None:
         raise ArgumentError(
@@ -116,7 +124,12 @@ def suda(
         )
     if len(question.qid) > MAX_COLUMNS:
         raise ArgumentError(f"suda takes at most {MAX_COLUMNS} columns")
-    with shown(progress=progress):
+    if time_limit is not None and engine.sets_a_pass:
+        raise ArgumentError(
+            f"time_limit= ends no query of {engine.name}, which scores all sets at once: leave it "
+            "out, and give a smaller max_size"
+        )
+    with shown(progress=progress), limited(time_limit):
         return _scored(engine, frame, question, max_size, fraction)
 
 

@@ -118,6 +118,11 @@ def of_bins(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def of_time(group: argparse._ArgumentGroup, what: str, default: float | None = None) -> None:
+    """Add the option that ends a search early."""
+    group.add_argument("--time-limit", type=float, default=default, metavar="SECONDS", help=what)
+
+
 def of_output(parser: argparse.ArgumentParser, *, to_file: bool = True) -> None:
     """Add the options for where the result goes; -o is the command's own without `to_file`."""
     group = parser.add_argument_group("result")

@@ -21,6 +21,13 @@ class AssessesTables(Protocol):
         """Take every measure that the policy names."""
 
 
+class GivesPrices(Protocol):
+    """What made a plan, and can say what others would cost."""
+
+    def prices(self, plan: Any, frame: Any, time_limit: float | None) -> Any:
+        """Search what else a plan could keep to."""
+
+
 @runtime_checkable
 class StatesGoals(Protocol):
     """A policy, as `anonrisk.plan` knows it."""

@@ -20,12 +20,11 @@ person who is alone needs a piece of their own.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.core.interrupt import interruptible
+from anonrisk.core.interrupt import interruptible, time_is_up
 from anonrisk.core.progress import tell
 from anonrisk.core.render import count_of
 from anonrisk.measures.counts.counter import DECIDED, number_of_sets
@@ -95,12 +94,9 @@ def search(
     counter: Counter,
     alpha: float,
     max_size: int,
-    *,
-    time_budget: float | None = None,
 ) -> MinimalSets:
     """Find the minimal sets of at most `max_size` columns that single out more than `alpha`."""
-    deadline = None if time_budget is None else monotonic() + time_budget
-    return _Search(counter, alpha, max_size, deadline).run()
+    return _Search(counter, alpha, max_size).run()
 
 
 @dataclass
@@ -108,7 +104,6 @@ class _Search:
     counter: Counter
     alpha: float
     max_size: int
-    deadline: float | None
     found: list[MinimalSet] = field(default_factory=list)
     n_counted: int = 0
     n_settled: int = 0
@@ -257,7 +252,7 @@ class _Search:
         return n_singletons / self.n_records > self.alpha
 
     def _late(self) -> bool:
-        return self.deadline is not None and monotonic() > self.deadline
+        return time_is_up(DECIDED)
 
     def _settled(self, number: int, *, quietly: bool = False) -> None:
         """Put down that so many sets more are decided, after those of them that were found."""

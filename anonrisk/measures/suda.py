@@ -114,7 +114,7 @@ class Suda(render.PrintedTable):
 
     @property
     def partial(self) -> bool:
-        """Whether Ctrl-C stopped it: scores may be higher, and records without one may have one."""
+        """Whether it was stopped: scores may be higher, and records without one may have one."""
         return self.n_decided < self.n_sets
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.core.render import count_of, visible
 from anonrisk.engines import refusals
-from anonrisk.errors import AnonRiskError, NoPlanHelpsError, PlanError
+from anonrisk.errors import AnonRiskError, NoPlanHelpsError
 from anonrisk.measures.risk import of_release
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.goal import (
@@ -22,7 +22,7 @@ from anonrisk.planning.goal import (
 from anonrisk.planning.suppress.class_rules import ClassRule, needed, ranks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from anonrisk.core.arrays import Booleans
     from anonrisk.core.columns import Name, Qid
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from anonrisk.planning.plan import Plan
     from anonrisk.planning.suppress.class_rules import Coded, Requirements
 
+# Why a budget that a plan could have kept to is missed.
+_WARNS = "the plan gives up no detail for it; plan.prices(frame) says how much that would take"
 # What nobody has asked for is that every class has so many.
 DEFAULT_K = 5
 
@@ -66,6 +68,11 @@ class PlanRequest:
     of_policy: bool = False
 
     @property
+    def deciding(self) -> PlanRequest:
+        """What a gate fails by; what only warns is told of, and no loss is paid for it."""
+        return replace(self, goals=tuple(goal for goal in self.goals if goal.severity == "fail"))
+
+    @property
     def about(self) -> tuple[SensitiveGoal, ...]:
         """What is asked of sensitive values, whether it must be or should."""
         return tuple(dict.fromkeys(goal.about for goal in self.goals if goal.about is not None))
@@ -96,7 +103,7 @@ class PlanRequest:
 
     def most_suppressed(self, value: float) -> float:
         """Return the share of records that may be left out."""
-        limits = (goal.limit for goal in self.goals if goal.of_suppression)
+        limits = (goal.limit for goal in self.deciding.goals if goal.of_suppression)
         return min((value, *limits))
 
     def strict(self) -> PlanRequest:
@@ -143,25 +150,6 @@ class PlanRequest:
                 raise NoPlanHelpsError(f"no plan helps: {error}") from None
 
 
-def settle(request: PlanRequest, make: Callable[[PlanRequest], Plan]) -> Plan:
-    """Make a plan that keeps to all goals; else to all that must be, and to others if it can."""
-    wished = [goal for goal in request.goals if goal.severity == "warn"]
-    try:
-        return make(request)
-    except PlanError:
-        if not wished:
-            raise
-    kept = tuple(goal for goal in request.goals if goal.severity != "warn")
-    best = make(replace(request, goals=kept))
-    for goal in wished if len(wished) > 1 else ():
-        try:
-            best = make(replace(request, goals=(*kept, goal)))
-        except PlanError:
-            continue
-        kept = (*kept, goal)
-    return best
-
-
 def with_rules(plan: Plan, request: PlanRequest) -> Plan:
     """Let a plan keep to what is asked: of all columns, or set by set."""
     rules, plan = request.rules, replace(plan, k=request.k)
@@ -205,7 +193,7 @@ def _budget(goal: PlanGoal, required: Requirements, coded: Coded, rows: Booleans
     else:
         measured = _measured(goal, required, coded, rows)
         status = MET if measured.met else MISSED
-    why = measured.why or ("no recoding that is offered reaches it" if status == MISSED else "")
+    why = measured.why or (_WARNS if status == MISSED and goal.severity != "fail" else "")
     return PlannedBudget(
         goal.budget, status, goal.severity, goal.limit, measured.value, goal.qid, column, why
     )
@@ -219,4 +207,4 @@ def _measured(goal: PlanGoal, required: Requirements, coded: Coded, rows: Boolea
     if goal.measure is not None:
         return goal.measure(required.counted(coded, goal.qid, rows))
     gone = int(coded.counts[~rows].sum()) / int(coded.counts.sum())
-    return GoalResult(gone, met=True)
+    return GoalResult(gone, gone <= goal.limit * (1 + 1e-9))

@@ -8,6 +8,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.core.arguments import one_of, whole_number
+from anonrisk.core.interrupt import seconds_of
 from anonrisk.core.literals import PlanMethod, Split
 from anonrisk.errors import ArgumentError
 from anonrisk.planning.lattice.offer import CUTS
@@ -69,6 +70,11 @@ class PlanOptions:
         What is measured and promised is always k in this table.
     beta : float
         The chance, for the budget, with which one value may have fewer than k persons.
+    time_limit : float, optional
+        Seconds after which the search ends with the best plan so far, which is then `partial`; its
+        `note` says what was not searched, and `proven_gap` how much less a full-domain plan might
+        lose. Counting the table and the first plan are never cut short. Without it a search ends
+        after a fixed amount of work, the same on every machine.
 
     Examples
     --------
@@ -96,6 +102,7 @@ class PlanOptions:
     budget: float | None = None
     population_size: int | None = None
     beta: float = 0.05
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
         """Check what can be checked without a table."""
@@ -106,6 +113,7 @@ class PlanOptions:
         one_of(self.split, "split", get_args(Split))
         one_of(self.method, "method", get_args(PlanMethod))
         require_share(self.beta, "beta", exclusive=True)
+        seconds_of(self.time_limit)
         if self.max_loss is not None:
             require_share(self.max_loss, "max_loss")
         if self.population_size is not None:

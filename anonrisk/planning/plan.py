@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.protocols import GivesPrices
     from anonrisk.measures.recode import Recoding
+    from anonrisk.planning.prices import PlanPrices
 
 
 # The first version had no digest.
@@ -43,7 +45,7 @@ _VERSION, _WITHOUT_DIGEST = 2, 1
 _BESIDE = frozenset(
     {
         *("anonrisk_plan", "digest", "before", "after", "budget", "budgets"),
-        *("optimal", "partial", "loss", "note", "steps"),
+        *("optimal", "proven_gap", "partial", "loss", "note", "steps"),
     }
 )
 
@@ -74,8 +76,12 @@ class Plan(Document):
     loss : str
         By what recodings were compared, as in `anonrisk.PlanOptions`; ``"function"`` for one of the
         caller's.
+    proven_gap : float or None
+        By how much another combination of the offered recodings may lose less, at most; 0 where the
+        plan is `optimal`, None where nothing is proven, as of plans by region.
     partial : bool
-        Whether Ctrl-C stopped the search: the best plan so far, which need not be the best.
+        Whether Ctrl-C or a time limit stopped the search: the best plan so far, which need not be
+        the best; `note` says what was not searched.
     regions : Regions or None
         Of a multidimensional plan, where a column is how coarse; None where it is so everywhere.
     goals : tuple of SensitiveGoal
@@ -90,6 +96,8 @@ class Plan(Document):
         Of a plan for a policy: each budget, whether it is met, and why not.
     steps : tuple of PlanStep
         What each column loses and whom its recoding helps, those that help most first.
+    made_by : PlanSearch or None
+        The search that made it, for `prices`; not stored.
     """
 
     recodings: dict[Name, Recoding]
@@ -100,6 +108,7 @@ class Plan(Document):
     after: PlanOutcome | None = None
     budget: ValueBudget | None = None
     optimal: bool = False
+    proven_gap: float | None = None
     loss: str = "entropy"
     note: str = field(default="", repr=False)
     partial: bool = False
@@ -110,12 +119,17 @@ class Plan(Document):
     leave_out: Qid = ()
     budgets: tuple[PlannedBudget, ...] = ()
     steps: tuple[PlanStep, ...] = ()
+    made_by: GivesPrices | None = field(default=None, repr=False, compare=False)
     _document = (
-        *("k", "max_suppressed", "columns", "optimal", "partial", "loss", "note", "before"),
-        *("after", "budget", "steps", "goals", "rules", "unit", "leave_out", "budgets"),
+        *("k", "max_suppressed", "columns", "optimal", "proven_gap", "partial", "loss", "note"),
+        *("before", "after", "budget", "steps", "goals", "rules", "unit", "leave_out", "budgets"),
     )
-    _where_some = ("steps", "goals", "rules", "unit", "leave_out", "budgets")
+    _where_some = ("proven_gap", "steps", "goals", "rules", "unit", "leave_out", "budgets")
     _parts = (PlanOutcome, ValueBudget, SensitiveGoal, ClassRule, PlannedBudget, PlanStep)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the search, which may hold functions of the caller."""
+        return {**vars(self), "made_by": None}
 
     @property
     def class_rules(self) -> tuple[ClassRule, ...]:
@@ -323,6 +337,52 @@ class Plan(Document):
             )
         about = (self.recodings, self.k, self.max_suppressed, self.columns, self.leave_out)
         return emit.CodedPlan(*about)
+
+    def prices(self, frame: Any, *, time_limit: float | None = None) -> PlanPrices:
+        """Search what each budget that only warns, a larger k or a column fewer would cost.
+
+        A plan keeps to what decides, and no detail is given up for what only warns: this says how
+        much it would be. Each line is a search like that of the plan, on one count of the table,
+        so that a list takes as many times as long as it has lines; hence it is made when asked for.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The table that the plan was made for.
+        time_limit : float, optional
+            Seconds after which searches end with what they have found; lines that were not begun
+            say so.
+
+        Returns
+        -------
+        PlanPrices
+            The loss of the plan, and that of each other one, column by column.
+
+        See Also
+        --------
+        anonrisk.plan : makes the plan
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import anonrisk
+        >>> df = pd.DataFrame({"age": [31, 33, 35, 38, 41, 44, 46, 49], "sex": list("ffmmffmm")})
+        >>> whole = anonrisk.PlanOptions(method="full-domain")
+        >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppressed=0, options=whole)
+        >>> plan.prices(df)
+        Prices of a plan that loses 16.7%
+        with            loss     more   by column
+        k = 4          50.0%   +33.3%   age +66.7%
+        age left out   50.0%   +33.3%   age +66.7%
+        sex left out   66.7%   +50.0%   sex +100.0%
+        """
+        if self.made_by is None:
+            raise PlanError(
+                "a plan that was read, or put together by hand, does not know how it was searched "
+                "for: make it again with anonrisk.plan, then ask for prices"
+            )
+        prices: PlanPrices = self.made_by.prices(self, frame, time_limit)
+        return prices
 
     def plot(self, ax: Axes | None = None, *, kind: PlanPicture | None = None) -> Axes:
         """Draw the way to the plan: one recoding at a time, what helps most first.
@@ -601,10 +661,13 @@ def _title(plan: Plan) -> str:
     names = render.joined(plan.qids)
     if plan.k is None:
         return f"Plan for {names}"
-    best = ", the best of those offered" if plan.optimal else ""
-    best = ", PARTIAL: stopped, not proven best" if plan.partial else best
+    best = ", the best of those offered" if plan.optimal and not plan.partial else ""
+    if plan.proven_gap:
+        best = f", within {plan.proven_gap:.3f} of the least loss of those offered"
     if plan.regions is not None:
         best = f" in {render.count_of(len(plan.regions), 'region')}"
+    if plan.partial:
+        best += ", PARTIAL: stopped, not proven best"
     also = "".join(f", {goal}" for goal in plan.goals)
     return f"Plan for {names}: k = {plan.k}{also}{best}"
 

@@ -6,22 +6,28 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.interrupt import limited, time_is_up
 from anonrisk.core.progress import tell
-from anonrisk.core.render import count_of
+from anonrisk.core.render import count_of, named
+from anonrisk.engines import engine_for
 from anonrisk.engines.limits import check_finite
-from anonrisk.errors import ArgumentError, EmptyTableError, TooManyClassesError
+from anonrisk.engines.one_state import one_state
+from anonrisk.errors import ArgumentError, EmptyTableError, PlanError, TooManyClassesError
 from anonrisk.measures.counts.question import ClassesWithValues
+from anonrisk.measures.recode import Star
 from anonrisk.planning.before import before_plan
-from anonrisk.planning.goals import settle, with_rules
+from anonrisk.planning.goal import MET, PlanGoal
+from anonrisk.planning.goals import with_rules
 from anonrisk.planning.lattice.full_domain import best_of
 from anonrisk.planning.losses.choose import OF_COLUMNS, loss_of
 from anonrisk.planning.previous import as_before
+from anonrisk.planning.prices import NOT_SEARCHED, PlanPrice, PlanPrices
 from anonrisk.planning.regions.large import WHY_IN_STAGES, countable_in_stages, large_plan
 from anonrisk.planning.regions.multidimensional import best, multidimensional, worthwhile
 from anonrisk.planning.suppress.class_rules import beside
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.literals import PlanMethod
@@ -31,6 +37,9 @@ if TYPE_CHECKING:
     from anonrisk.planning.losses.base import Loss
     from anonrisk.planning.options import PlanOptions
     from anonrisk.planning.plan import Plan
+
+# How much larger the larger k of a price list is.
+_TIMES = 2
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,8 @@ class PlanSearch:
         What the detail of each column is worth.
     loss_about : tuple of names
         The columns that the loss looks at, beside the quasi-identifiers.
+    previous : Plan, optional
+        The plan of the release before.
     """
 
     request: PlanRequest
@@ -62,15 +73,31 @@ class PlanSearch:
     by_column: Mapping[Name, Any]
     weights: list[float] | None
     loss_about: Qid
+    previous: Plan | None = None
 
-    def run(self, engine: Engine, frame: Any, previous: Plan | None) -> Plan:
+    def run(self, engine: Engine, frame: Any) -> Plan:
         """Count the table, and return the plan of least loss."""
+        with limited(self.options.time_limit) as clock:
+            make = self.counted(engine, frame)
+            made = self._in_stages(engine, frame) if make is None else make(self.request.deciding)
+        made = replace(made, made_by=self)
+        if not clock.cut_short:
+            return made
+        short = f"time_limit= ended {' and '.join(clock.cut_short)}"
+        note = f"{made.note}; {short}" if made.note else short
+        return replace(made, partial=True, note=note)
+
+    def counted(self, engine: Engine, frame: Any) -> Callable[..., Plan] | None:
+        """Count the table, and return what makes the plan of least loss for a request.
+
+        That may be told what each column is offered. None where there are too many classes.
+        """
         request, lost = self.request, self.loss_about
         tell("counting the classes")
         counted = (*request.qid, *beside(request.about, request.unit))
         whole = self._tally(engine, frame, (*dict.fromkeys((*counted, *lost)),))
         if whole is None:
-            return self._in_stages(engine, frame)
+            return None
         request.check_values(whole)
         loss = loss_of(self.options.loss, whole, request.qid, *lost)
         tally = whole.only(counted) if lost else whole
@@ -83,12 +110,60 @@ class PlanSearch:
         for name in request.qid:
             check_finite(tally.domains[name].values, tally.margin(name)[:-1], name)
         make = partial(self._make, tally, whole, loss, n)
-        return as_before(
-            previous,
-            tally,
-            self.by_column,
-            lambda offered: settle(request, partial(make, by_column=offered)),
+
+        def best_for(wanted: PlanRequest, by_column: Mapping[Name, Any] = self.by_column) -> Plan:
+            offering = partial(make, wanted)
+            return as_before(
+                self.previous, tally, by_column, lambda offered: offering(by_column=offered)
+            )
+
+        return best_for
+
+    def prices(self, plan: Plan, frame: Any, time_limit: float | None) -> PlanPrices:
+        """Count the table once, and search a plan for each line of a price list."""
+        # What may be lost at most is not asked of a price.
+        search = replace(self, options=replace(self.options, max_loss=None))
+        prices: list[PlanPrice] = []
+        with one_state(frame, "plan"), limited(time_limit):
+            make = search.counted(engine_for(frame), frame)
+            if make is None:
+                raise PlanError("the table has too many classes to be counted at once for prices")
+            for what, wanted, by_column in search.lines(plan):
+                with limited(None) as clock:
+                    late = bool(prices) and time_is_up(what)
+                    price = PlanPrice(what, partial=True, why=NOT_SEARCHED)
+                    if not late:
+                        price = _price(what, partial(make, wanted, by_column))
+                    prices.append(replace(price, partial=bool(clock.cut_short)))
+        return PlanPrices(_price("as planned", lambda: plan), tuple(prices))
+
+    def lines(self, plan: Plan) -> Iterator[tuple[str, PlanRequest, Mapping[Name, Any]]]:
+        """Yield what could be otherwise than in a plan: a request, and what columns are offered."""
+        wanted, offered = self.request.deciding, self.by_column
+        met = {(b.budget, b.limit, b.qid, b.sensitive) for b in plan.budgets if b.status == MET}
+        for goal in self.request.goals:
+            column = None if goal.about is None else goal.about.column
+            known = (goal.budget, goal.limit, goal.qid, column) in met
+            if goal.severity == "fail" or goal.why_not or known:
+                continue
+            about = "" if column is None else f" of {named(column)}"
+            more = (*wanted.goals, replace(goal, severity="fail"))
+            yield (
+                f"{goal.budget}{about} within {goal.limit:g}",
+                replace(wanted, goals=more),
+                offered,
+            )
+        larger = tuple(
+            PlanGoal("k", rule.qid, rule.k * _TIMES, k=rule.k * _TIMES)
+            for rule in wanted.rules
+            if rule.k > 1
         )
+        if larger:
+            what = f"k = {max(goal.k for goal in larger):,}"
+            yield what, replace(wanted, goals=(*wanted.goals, *larger)), offered
+        for name in wanted.qid if len(wanted.qid) > 1 else ():
+            if name not in wanted.fixed:
+                yield f"{named(name)} left out", wanted, {**offered, name: [Star()]}
 
     @property
     def _free(self) -> Qid:
@@ -155,6 +230,19 @@ class PlanSearch:
         )  # fmt: skip
         large = replace(large, note=WHY_IN_STAGES if self.method == "auto" else "")
         return worthwhile(large, self.options.max_loss)
+
+
+def _price(what: str, make: Callable[[], Plan]) -> PlanPrice:
+    """Return what a plan loses, or why there is none."""
+    try:
+        plan = make()
+    except PlanError as error:
+        return PlanPrice(what, why=str(error))
+    after = plan.after
+    assert after is not None  # noqa: S101 - it was made from a table
+    losses = {step.column: step.loss for step in plan.steps}
+    by_column = tuple((name, losses[name]) for name in plan.qids)
+    return PlanPrice(what, after.loss, by_column, after.n_below, plan.partial)
 
 
 def _check_size(n: int, k: int, population_size: int | None, who: str) -> None:

@@ -80,6 +80,11 @@ def plan_goals(policy: Terms, frame: Any) -> PlanRequest:
         )
     context = context_of(policy, table.roles)
     goals = tuple(_goals(policy, table, context))
+    if all(goal.severity == "warn" for goal in goals):
+        raise NoPlanHelpsError(
+            "no plan is needed: every budget of the policy only warns. Let one of them decide "
+            "(severity: fail), or plan for k="
+        )
     _check_missing(policy, table, goals)
     qid = tuple(dict.fromkeys(name for goal in goals for name in goal.qid))
     complete = dict.fromkeys(qid, _MISSING[policy.missing]) if policy.missing in _MISSING else {}

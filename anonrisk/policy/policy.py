@@ -372,7 +372,7 @@ class Policy(Terms):
         *,
         ready: str = "research_k5",
         name: str | None = None,
-        time_budget: float = 30,
+        time_limit: float = 30,
     ) -> Self:
         """Propose a policy for a table: a role for every column, and why. A person must decide.
 
@@ -388,7 +388,7 @@ class Policy(Terms):
             The ready policy whose budgets are taken.
         name : str, optional
             What the policy is called.
-        time_budget : float
+        time_limit : float
             Seconds for the search of columns that single people out.
 
         Returns
@@ -412,7 +412,7 @@ class Policy(Terms):
         from anonrisk.policy.drafting import draft
 
         with one_state(frame, "draft"):
-            written, drafted = draft(frame, ready, name, time_budget)
+            written, drafted = draft(frame, ready, name, time_limit)
         policy = cls.from_dict(written)
         object.__setattr__(policy, "drafted", drafted)
         return policy

@@ -10,6 +10,7 @@ from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.core.arguments import by_column, one_of, text_or_none, whole_number
 from anonrisk.core.columns import require
+from anonrisk.core.interrupt import limited, seconds_of
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.progress import shown, tell
 from anonrisk.engines.limits import check_finite
@@ -50,6 +51,7 @@ def explore(
     floor: int = 5,
     name: str | None = None,
     title: str | None = None,
+    time_limit: float | None = None,
     progress: bool | None = None,
 ) -> Explorer:
     """Measure every combination of levels of the columns: a page on which a person chooses.
@@ -77,6 +79,10 @@ def explore(
         What the table is called.
     title : str, optional
         The heading.
+    time_limit : float, optional
+        Seconds after which no further level is measured: those that are missing are among
+        ``left_out``, and the explorer is ``partial``. The table is counted, and the finest and the
+        coarsest level of each column are measured, however long that takes.
     progress : bool, optional
         As in `anonrisk.find_qids`.
 
@@ -133,6 +139,7 @@ def explore(
     one_of(bins, "bins", CUTS)
     one_of(loss, "loss", get_args(ColumnLoss))
     require_share(max_suppressed, "max_suppressed")
+    seconds_of(time_limit)
     engine, question, distances = _asked(frame, qids, sensitive)
     if question.unit is not None:
         raise ArgumentError(
@@ -142,28 +149,34 @@ def explore(
     fields = by_column(hierarchies, "hierarchies")
     require(fields, "hierarchy of", question.qid)
     free = tuple(column for column in question.qid if column not in fields)
-    with shown(progress=progress):
+    with shown(progress=progress), limited(time_limit):
         tell("counting the classes")
         tally = engine.tally(frame, ClassesWithValues((*question.qid, *distances), free))
-    n = tally.n_records
-    if not n:
-        raise EmptyTableError("the table is empty: there is no record to explore")
-    if k > n:
-        raise ArgumentError(f"k={k} is larger than the table, which has {n:,} records")
-    for column in question.qid:
-        check_finite(tally.domains[column].values, tally.margin(column)[:-1], column)
-    about = value_budget(tally, question.qid, k=k, n=n)
-    shares = dict(zip(question.qid, about.per_column, strict=True))
-    least = max(k, floor)
-    offered = offers(tally, shares, fields, k=least, bins=bins)
-    levels, left_out = levels_of(tally, offered, OF_COLUMNS[loss])
-    with shown(progress=progress):
-        result = combinations(tally, levels, k=k, sensitive=distances, kept=least)
+        n = tally.n_records
+        if not n:
+            raise EmptyTableError("the table is empty: there is no record to explore")
+        if k > n:
+            raise ArgumentError(f"k={k} is larger than the table, which has {n:,} records")
+        for column in question.qid:
+            check_finite(tally.domains[column].values, tally.margin(column)[:-1], column)
+        about = value_budget(tally, question.qid, k=k, n=n)
+        shares = dict(zip(question.qid, about.per_column, strict=True))
+        least = max(k, floor)
+        offered = offers(tally, shares, fields, k=least, bins=bins)
+        levels, left_out = levels_of(tally, offered, OF_COLUMNS[loss])
+        result, levels, no_time = combinations(
+            tally,
+            levels,
+            k=k,
+            sensitive=distances,
+            kept=least,
+            by_level=time_limit is not None,
+        )
     return Explorer(
         summarise(
             result,
             levels,
-            left_out,
+            [*no_time, *left_out],
             margins={column: tally.margin(column) for column in question.qid},
             loss=loss,
             distances=distances,
@@ -174,6 +187,7 @@ def explore(
             engine=engine.name,
             name=name,
             title=title,
+            partial=bool(no_time),
         )
     )
 

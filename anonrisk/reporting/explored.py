@@ -45,6 +45,7 @@ _SUPPRESSIONS = (0.0, 0.01, 0.02, 0.05, 0.1)
 # Combinations that are listed, of those that no other beats.
 _MOST_BEST = 20
 _MOST_LEFT_OUT = 40
+NOT_ALL = "stopped by time_limit=: levels that are listed as left out were not measured"
 INTERNAL = (
     "An internal working document: keep it as you keep the table. It holds many counts of "
     "one table, and whoever compares them may learn what none of them reveals alone."
@@ -77,6 +78,7 @@ def summarise(
     engine: str,
     name: str | None,
     title: str | None,
+    partial: bool = False,
 ) -> dict[str, Any]:
     """Return all that an explorer holds as plain values that serialise as JSON."""
     n_records = int(next(iter(margins.values())).sum())
@@ -100,7 +102,8 @@ def summarise(
         "schema_version": SCHEMA_VERSION,
         "library": "anonrisk",
         "library_version": __version__,
-        "masthead": _masthead(n, shape, name, title, engine),
+        "masthead": _masthead(n, shape, name, title, engine, partial=partial),
+        "partial": partial,
         "k": k,
         "floor": floor,
         "people": n,
@@ -161,12 +164,19 @@ def _bands(combinations: Combinations, below: Integers, n: int, floor: int) -> l
 
 
 def _masthead(
-    n: int, shape: Sequence[int], name: str | None, title: str | None, engine: str
+    n: int,
+    shape: Sequence[int],
+    name: str | None,
+    title: str | None,
+    engine: str,
+    *,
+    partial: bool,
 ) -> dict[str, Any]:
     facts = [
         ("Table", None if name is None else cut(name)),
         ("People", f"up to {n:,}; each record counts as one"),
         ("Combinations", f"{math.prod(shape):,}, all measured from one count of the table"),
+        ("PARTIAL", NOT_ALL if partial else None),
         ("Counted", f"{now().replace('T', ' ').removesuffix('+00:00')} UTC by {engine}"),
         ("Made by", f"anonrisk {__version__}"),
     ]

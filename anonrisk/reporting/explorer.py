@@ -15,6 +15,7 @@ from anonrisk.core.arguments import renaming
 from anonrisk.core.paths import as_path
 from anonrisk.errors import ArgumentError
 from anonrisk.planning.plan import Plan
+from anonrisk.reporting.explored import NOT_ALL
 from anonrisk.reporting.page import Summarised, template, template_text
 
 if TYPE_CHECKING:
@@ -94,13 +95,15 @@ class Explorer(Summarised):
         header, rows = self._table()
         return render.fitted(
             self._title(),
+            *([f"PARTIAL: {NOT_ALL}"] if self.summary["partial"] else []),
             render.text_table(header, rows),
             self._now(),
             "explorer.save('explore.html') writes the page.",
         )
 
     def _repr_html_(self) -> str:
-        return render.html_table(f"{self._title()}. {self._now()}", *self._table())
+        partial = f" PARTIAL: {NOT_ALL}." if self.summary["partial"] else ""
+        return render.html_table(f"{self._title()}.{partial} {self._now()}", *self._table())
 
     def _title(self) -> str:
         held = self.summary

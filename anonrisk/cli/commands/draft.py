@@ -42,12 +42,8 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         help=f"whose budgets: {', '.join(names())} (default: research_k5)",
     )
     group.add_argument("--name", help="of the policy (default: that of the ready one)")
-    group.add_argument(
-        "--time-budget",
-        type=float,
-        default=30,
-        metavar="SECONDS",
-        help="for the search of columns that single people out (default: 30)",
+    options.of_time(
+        group, "for the search of columns that single people out (default: 30)", default=30
     )
     options.of_output(parser, to_file=False)
 
@@ -58,7 +54,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     read(args.ready)
     frame = source.read(args, wanted(None))
     policy = anonrisk.Policy.draft(
-        frame, ready=args.ready, name=args.name, time_budget=args.time_budget
+        frame, ready=args.ready, name=args.name, time_limit=args.time_limit
     )
     assert policy.drafted is not None  # noqa: S101
     columns = [

@@ -64,6 +64,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         default="entropy",
         help="by what the detail of a level is told: bits, or range (default: entropy)",
     )
+    options.of_time(group, "stop then, with the levels that were measured (default: all)")
     options.of_output(parser, to_file=False)
 
 
@@ -101,4 +102,5 @@ def _explorer(args: argparse.Namespace, source: Source) -> Explorer:
         floor=args.floor,
         name=check.table_of(args),
         title=args.title,
+        time_limit=args.time_limit,
     )

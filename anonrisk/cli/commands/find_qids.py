@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Seconds that somebody waits who has not said how long.
 _SECONDS = 60
 _MORE = (
-    "\nfor more say --time-budget 600, with or without fewer --qids;\n  "
+    "\nfor more say --time-limit 600, with or without fewer --qids;\n  "
     "--max-size 2 is searched to the end, however long it takes"
 )
 
@@ -43,12 +43,9 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     group.add_argument(
         "--population-size", type=int, metavar="N", help="whom the table is a sample of"
     )
-    group.add_argument(
-        "--time-budget",
-        type=float,
-        metavar="SECONDS",
-        help=f"stop then, with what was found so far (default: {_SECONDS}, unless --max-size is "
-        "given)",
+    options.of_time(
+        group,
+        f"stop then, with what was found so far (default: {_SECONDS}, unless --max-size is given)",
     )
     group.add_argument(
         "--explain", action="store_true", help="only say how many sets and passes it would take"
@@ -93,9 +90,9 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
 def _how_far(args: argparse.Namespace) -> dict[str, Any]:
     """Return how far to search: who says neither size nor time gets what a minute gives."""
     size = {} if args.max_size is None else {"max_size": args.max_size}
-    if args.time_budget is None and args.max_size is None:
-        return {"time_budget": _SECONDS}
-    return {**size, "time_budget": args.time_budget}
+    if args.time_limit is None and args.max_size is None:
+        return {"time_limit": _SECONDS}
+    return {**size, "time_limit": args.time_limit}
 
 
 def _status(report: QidReport) -> str:

@@ -76,6 +76,9 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         metavar="PLAN",
         help="the plan of the release before: no column becomes finer than there",
     )
+    options.of_time(
+        group, "stop then, with the best plan so far (default: after a fixed amount of work)"
+    )
     group = parser.add_argument_group("changed table")
     group.add_argument(
         "--apply", metavar="PATH", help="write the changed table: .csv, .tsv or .parquet"
@@ -124,6 +127,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
                 target=args.target,
                 max_loss=args.max_loss,
                 method=args.method,
+                time_limit=args.time_limit,
             ),
         )
     except WeightError as error:
@@ -136,8 +140,8 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     text = _yaml(plan) if args.yaml else repr(plan)
     if not (args.yaml or args.json or args.output):
         text += f"\nTo store it: --output {plan.file_name}"
-    # Whoever stops a search may not want what it has found so far.
-    if to is not None and plan.partial:
+    # Whoever stops a search may not want what it has found so far; whoever sets a limit does.
+    if to is not None and plan.partial and args.time_limit is None:
         text += "" if args.yaml else "\nNothing was written: the plan is not finished."
     elif to is not None:
         write_table(args, anonrisk.apply(frame, plan), *to)

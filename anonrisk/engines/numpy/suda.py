@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.core.interrupt import interruptible
+from anonrisk.core.interrupt import interruptible, time_is_up
 from anonrisk.core.progress import tell
 from anonrisk.core.render import count_of
 from anonrisk.measures.counts.change import Totals
@@ -49,7 +49,7 @@ class UniqueScores:
         # What was begun by then is brought to its end.
         self._assign()
         n_decided, n_sets = int(self.decided.sum()), sum(self.per_size)
-        self.stopped = interruption.keep(n_decided, n_sets, DECIDED)
+        interruption.keep(n_decided, n_sets, DECIDED)
 
     def _score(self, everything: Positions) -> None:
         # Who is alone with each set of the size before, eight records in a byte.
@@ -66,6 +66,8 @@ class UniqueScores:
                     if smaller is not None:
                         unique &= ~np.unpackbits(smaller, count=len(unique)).astype(bool)
                 self._add(positions, np.flatnonzero(unique))
+                if time_is_up():
+                    return
             before = alone
 
     def _add(self, positions: Positions, result: NDArray[np.int64]) -> None:
@@ -100,5 +102,5 @@ class UniqueScores:
             adjustment=float((scored**-power).sum()),
             n_minimal=tuple(self.by_size.tolist()),
             contributions=tuple(self.by_column.sum(axis=1).tolist()),
-            n_decided=int(self.decided.sum()) if self.stopped else None,
+            n_decided=int(self.decided.sum()),
         )

@@ -29,7 +29,7 @@ class Totals:
     adjustment: float
     n_minimal: tuple[int, ...]
     contributions: tuple[float, ...]
-    # How many sets of columns were looked at, if Ctrl-C came before all of them were.
+    # How many sets of columns were looked at; None: all.
     n_decided: int | None = None
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.interrupt import time_is_up
 from anonrisk.core.progress import tell
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.class_profiles import ValueCounts
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 MAX_COMBINATIONS = 10_000
 # More than a person can choose among.
 MAX_LEVELS = 10
+# Why a level is not there that a time limit came before.
+NO_TIME = "time_limit= was over before it was measured"
 # Where bands of class sizes begin, in units of k: those below k have their own.
 _BANDS = (1, 2, 10)
 
@@ -136,8 +139,9 @@ def combinations(
     k: int,
     sensitive: Mapping[Name, str],
     kept: int,
-) -> Combinations:
-    """Measure every combination of levels.
+    by_level: bool = False,
+) -> tuple[Combinations, dict[Name, list[Choice]], list[LeftOutLevel]]:
+    """Measure every combination of levels; give also the levels that there was time for.
 
     Parameters
     ----------
@@ -151,28 +155,107 @@ def combinations(
         By which distance t-closeness is told.
     kept : int
         The size from which on classes are looked at for l and t.
+    by_level : bool
+        Whether the finest and the coarsest level of each column come first, then one level after
+        another: a time limit then leaves every combination of some levels. Where nobody waits,
+        columns one after another take less work.
     """
-    columns = tuple(levels)
-    number = math.prod(map(len, levels.values()))
-    starts = [k * times for times in _BANDS]
-    result = np.zeros((4 + len(starts), number), dtype=np.int64)
-    ldiv = {name: np.zeros(number, dtype=np.int64) for name in sensitive}
-    tcloseness = {name: np.full(number, np.nan) for name in sensitive}
-    for other in sensitive or (None,):
-        part = tally.only(columns if other is None else (*columns, other))
-        for node, (ids, codes, counts) in enumerate(_nodes(part, levels)):
-            tell("combinations", node, number)
-            # Without other codes a row is a class.
-            sizes = np.rint(np.bincount(ids, counts)).astype(np.int64) if codes else counts
-            result[:, node] = _measured(sizes, starts)
-            if other is not None:
-                scores = _scores(ids, codes[0], counts, sizes, sensitive[other], kept)
-                if scores is not None:
-                    ldiv[other][node], tcloseness[other][node] = scores
-    ends = [start - 1 for start in starts[1:]]
-    bands = dict(zip(zip(starts, (*ends, None), strict=True), result[4:], strict=True))
-    alone, below, classes, smallest = result[:4]
-    return Combinations(alone, below, bands, classes, smallest, ldiv, tcloseness)
+    measuring = _Measuring(tally, levels, k, sensitive, kept)
+    ends = [sorted({0, size - 1}) for size in measuring.shape]
+    chosen = ends if by_level else [[*range(size)] for size in measuring.shape]
+    measuring.measure(chosen)
+    for column, level in _between(measuring.shape) if by_level else ():
+        more = [[level] if c == column else at for c, at in enumerate(chosen)]
+        if not measuring.measure(more, in_time=True):
+            break
+        chosen[column] = sorted((*chosen[column], level))
+    return measuring.taken(chosen)
+
+
+def _between(shape: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the inner levels: of the column that has most left, the one in their middle."""
+    left = [[*range(1, size - 1)] for size in shape]
+    while any(left):
+        column = max(range(len(left)), key=lambda c: len(left[c]))
+        yield column, left[column].pop(len(left[column]) // 2)
+
+
+class _Measuring:
+    """Counts of combinations, as they are measured."""
+
+    def __init__(
+        self,
+        tally: Tally,
+        levels: Mapping[Name, Sequence[Choice]],
+        k: int,
+        sensitive: Mapping[Name, str],
+        kept: int,
+    ) -> None:
+        self.levels, self.sensitive, self.kept = levels, sensitive, kept
+        self.shape = tuple(map(len, levels.values()))
+        self.starts = [k * times for times in _BANDS]
+        columns = tuple(levels)
+        self.parts: dict[Name | None, Tally] = {
+            other: tally.only(columns if other is None else (*columns, other))
+            for other in sensitive or (None,)
+        }
+        number = math.prod(self.shape)
+        self.counts = np.zeros((4 + len(self.starts), number), dtype=np.int64)
+        self.ldiv = {name: np.zeros(number, dtype=np.int64) for name in sensitive}
+        self.tcloseness = {name: np.full(number, np.nan) for name in sensitive}
+        self.n_done = 0
+
+    def places(self, chosen: Sequence[Sequence[int]]) -> Integers:
+        """Number the combinations of some levels among all."""
+        number: Integers = np.arange(math.prod(self.shape)).reshape(self.shape)
+        return number[np.ix_(*chosen)].ravel()
+
+    def measure(self, chosen: Sequence[Sequence[int]], *, in_time: bool = False) -> bool:
+        """Measure the combinations of some levels; return whether there was time for all."""
+        columns = zip(self.levels.items(), chosen, strict=True)
+        levels = {name: [every[i] for i in at] for (name, every), at in columns}
+        places = self.places(chosen)
+        for other, part in self.parts.items():
+            for n, (place, node) in enumerate(zip(places, _nodes(part, levels), strict=True)):
+                if in_time and time_is_up():
+                    return False
+                tell("combinations", self.n_done + n, self.counts.shape[1])
+                self._measure(int(place), node, other)
+        self.n_done += len(places)
+        return True
+
+    def _measure(self, place: int, node: _Node, other: Name | None) -> None:
+        ids, codes, counts = node
+        # Without other codes a row is a class.
+        sizes = np.rint(np.bincount(ids, counts)).astype(np.int64) if codes else counts
+        self.counts[:, place] = _measured(sizes, self.starts)
+        if other is not None:
+            scores = _scores(ids, codes[0], counts, sizes, self.sensitive[other], self.kept)
+            if scores is not None:
+                self.ldiv[other][place], self.tcloseness[other][place] = scores
+
+    def taken(
+        self, chosen: Sequence[Sequence[int]]
+    ) -> tuple[Combinations, dict[Name, list[Choice]], list[LeftOutLevel]]:
+        """Return the combinations of some levels, and which levels are not among these."""
+        levels, left_out = {}, []
+        for (name, every), at in zip(self.levels.items(), chosen, strict=True):
+            levels[name] = [every[i] for i in at]
+            rest = (choice for i, choice in enumerate(every) if i not in at)
+            left_out += [LeftOutLevel(name, choice.recoding, NO_TIME) for choice in rest]
+        places = self.places(chosen)
+        alone, below, classes, smallest, *bands = self.counts[:, places]
+        ends = [start - 1 for start in self.starts[1:]]
+        result = Combinations(
+            alone,
+            below,
+            dict(zip(zip(self.starts, (*ends, None), strict=True), bands, strict=True)),
+            classes,
+            smallest,
+            {name: values[places] for name, values in self.ldiv.items()},
+            {name: values[places] for name, values in self.tcloseness.items()},
+        )
+        return result, levels, left_out
 
 
 def _measured(sizes: Integers, starts: Sequence[int]) -> list[int]:

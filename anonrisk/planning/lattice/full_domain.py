@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonrisk.core.arguments import positive
-from anonrisk.core.interrupt import interruptible
+from anonrisk.core.interrupt import interruptible, time_is_up
 from anonrisk.core.progress import tell
 from anonrisk.core.render import percent
 from anonrisk.errors import PlanError
@@ -24,12 +24,12 @@ from anonrisk.planning.losses.choose import ENTROPY, RANGE
 from anonrisk.planning.outcome import PlanOutcome, bits_kept
 from anonrisk.planning.plan_steps import RecodedColumn, steps_of
 from anonrisk.planning.regions.persons import PersonTally
-from anonrisk.planning.suppress.class_rules import ClassRule, Requirements
+from anonrisk.planning.suppress.class_rules import ClassRule, Requirements, beside
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from anonrisk.core.arrays import Floats
+    from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name, Qid
     from anonrisk.measures.counts.tally import Tally
     from anonrisk.planning.goals import PlanRequest
@@ -44,19 +44,50 @@ MAX_NODES = 2_000_000
 # Work, in classes looked at, and nodes after which a search stops with the best found so far.
 MAX_WORK = 60_000_000
 MAX_MEASURED = 20_000
+# What a time limit may cut short.
+_SEARCHING = "the search of combinations of recodings"
+# Losses that differ by less are the same but for their rounding.
+_SAME = 1 - 1e-12
+# Nodes whose bounds are looked at together, at first and where all of these are passed over.
+_FIRST_LOOK, _LAST_LOOK = 64, 65_536
 
 
 @dataclass(frozen=True)
 class BestNode:
-    """The best node, and whether no other can be better; the least suppression of any node.
+    """The best node, and what is known of all others.
 
-    Stopped by Ctrl-C, it is the best of those that were measured by then.
+    Attributes
+    ----------
+    best : MeasuredNode or None
+        Stopped by Ctrl-C or a time limit, the best of those that were measured by then.
+    least_below : int
+        The least suppression of any node that was measured.
+    least : float
+        What every node loses at least, where that is proven; minus infinity where it is not.
+    n_open : int
+        The nodes that may lose less, as far as is known.
+    stopped, late : bool
+        Whether Ctrl-C ended the search, or a time limit.
     """
 
     best: MeasuredNode | None
-    optimal: bool
     least_below: int
+    least: float = -math.inf
+    n_open: int = 0
     stopped: bool = False
+    late: bool = False
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no other node loses less; also where none will do."""
+        return self.gap == 0 if self.best is not None else not self.n_open
+
+    @property
+    def gap(self) -> float | None:
+        """How much less another node may lose; None where nothing is proven."""
+        if self.best is None or self.least == -math.inf:
+            return None
+        return self.best.loss - self.least if self.least < self.best.loss * _SAME else 0.0
 
 
 def search(lattice: Lattice, allowed: int, rival: float = math.inf) -> BestNode:
@@ -65,20 +96,25 @@ def search(lattice: Lattice, allowed: int, rival: float = math.inf) -> BestNode:
     Where a plan of another kind loses no more than `rival`, only a node that loses less is worth
     the whole search; else it is the best that was come across.
     """
-    best, optimal = None, False
+    best, least, n_open = None, -math.inf, 0
     with interruptible() as interruption:
-        best, optimal = _search(lattice, allowed, rival)
+        best, least, n_open = _search(lattice, allowed, rival)
     measured = list(lattice.measured.values())
+    n_nodes = math.prod(lattice.shape)
     if interruption.stopped:
         best = min((item for item in measured if _will_do(item, allowed)), key=_rank, default=None)
+        n_open = n_nodes - len(measured)
     # Without a plan that will do there is nothing to give.
     done = len(measured) if best is not None else 0
-    interruption.keep(done, math.prod(lattice.shape), "combinations measured; not proven best")
-    least = min((item.n_below for item in measured if item.holds), default=lattice.n)
-    return BestNode(best, optimal and not interruption.stopped, least, interruption.stopped)
+    interruption.keep(done, n_nodes, "combinations measured; not proven best")
+    below = min((item.n_below for item in measured if item.holds), default=lattice.n)
+    late = bool(n_open) and not interruption.stopped and time_is_up(_SEARCHING)
+    return BestNode(best, below, least, n_open, interruption.stopped, late)
 
 
-def _search(lattice: Lattice, allowed: int, rival: float) -> tuple[MeasuredNode | None, bool]:
+def _search(lattice: Lattice, allowed: int, rival: float) -> tuple[MeasuredNode | None, float, int]:
+    """Search; give the best node, what all lose at least, and how many may lose less."""
+    # The first plan is looked for whatever the time: without it there is nothing to give.
     best = _greedy(lattice, allowed)
     if best is not None:
         best = _descend(lattice, best, allowed)
@@ -89,7 +125,21 @@ def _search(lattice: Lattice, allowed: int, rival: float) -> tuple[MeasuredNode 
         best = min(best, top, key=_rank) if _will_do(top, allowed) else best
         # What two columns at once gain is little beside what another kind of plan does.
         best = _descend(lattice, best, allowed, at_once=2) if best.loss < 2 * rival else best
-    return best, False
+    n_open = math.prod(lattice.shape) - len(lattice.measured)
+    return best, _least_by_column(lattice, allowed), n_open
+
+
+def _least_by_column(lattice: Lattice, allowed: int) -> float:
+    """Bound every loss by the choices that each column has where all others are a star."""
+    least = 0.0
+    stars = [bool(f[:, i].all()) for f, i in zip(lattice.finer, lattice.top, strict=True)]
+    for c, (weight, losses) in enumerate(zip(lattice.weights, lattice.mean_loss, strict=True)):
+        fit = [*range(len(losses))]
+        if all(star for other, star in enumerate(stars) if other != c):
+            alone = [(*lattice.top[:c], i, *lattice.top[c + 1 :]) for i in fit]
+            fit = [i for i, node in enumerate(alone) if lattice.measure(node).n_sure <= allowed]
+        least += weight * min((losses[i] for i in fit), default=0.0)
+    return float(least)
 
 
 def _will_do(measured: MeasuredNode, allowed: int) -> bool:
@@ -130,6 +180,8 @@ def _descend(lattice: Lattice, start: MeasuredNode, allowed: int, at_once: int =
             # The loss of a node is never below its loss without suppression.
             if stop or _without_suppression(lattice, node) >= best.loss:
                 continue
+            if time_is_up():
+                return best
             measured = lattice.measure(node)
             if _will_do(measured, allowed) and _rank(measured) < _rank(best):
                 best = measured
@@ -158,7 +210,7 @@ def _least_gains(lattice: Lattice) -> Floats:
 
 def _bounded(
     lattice: Lattice, best: MeasuredNode | None, allowed: int, rival: float
-) -> tuple[MeasuredNode | None, bool]:
+) -> tuple[MeasuredNode | None, float, int]:
     """Measure nodes until every other is known to be no better, or to lose as much as the rival.
 
     Bounds, all exact: the loss of a node is at least its loss without suppression plus what its
@@ -166,42 +218,103 @@ def _bounded(
     surely does; and it loses no more without suppression, which of a loss of classes is all that is
     known, where of one of cells it is known beforehand.
     """
-    shape, learns = lattice.shape, isinstance(lattice.loss, ClassLoss) and lattice.loss.monotone
-    loss, gain = _least_losses(lattice), _least_gains(lattice)
-    below = np.zeros(shape)
-    open_ = np.ones(shape, dtype=bool)
-    teaches = _summed([np.log(f.sum(axis=0)) for f in lattice.finer])
-    if learns:
-        teaches = np.minimum(teaches, _summed([np.log(f.sum(axis=1)) for f in lattice.finer]))
-
-    def learn(measured: MeasuredNode) -> None:
-        ways = list(zip(lattice.finer, measured.node, strict=True))
-        finer = np.ix_(*(np.flatnonzero(f[:, i]) for f, i in ways))
-        below[finer] = np.maximum(below[finer], measured.n_sure)
-        open_[measured.node] = False
-        if measured.n_sure > allowed:
-            open_[finer] = False
-        if learns and measured.unsuppressed is not None:
-            coarser = np.ix_(*(np.flatnonzero(f[i]) for f, i in ways))
-            loss[coarser] = np.maximum(loss[coarser], measured.unsuppressed)
-
+    open_nodes = _OpenNodes(lattice, allowed)
     for measured in list(lattice.measured.values()):
-        learn(measured)
-    while lattice.work <= MAX_WORK and len(lattice.measured) < MAX_MEASURED:
-        least = rival if best is None else min(best.loss, rival)
-        open_ &= loss + below * gain < least * (1 - 1e-12)
-        n_open = int(np.count_nonzero(open_))
-        tell("combinations of recodings decided", open_.size - n_open, open_.size)
-        if not n_open:
-            return best, best is None or best.loss <= rival
-        # The node that most others refine teaches most; or one that has many on either side,
-        # where it tells of both.
-        place = int(np.argmax(np.where(open_, teaches, -1.0)))
-        result = lattice.measure(tuple(int(i) for i in np.unravel_index(place, shape)))
-        learn(result)
+        open_nodes.learn(measured.node, measured.n_sure, measured.unsuppressed)
+    least = rival if best is None else min(best.loss, rival)
+    while lattice.work <= MAX_WORK and lattice.n_looked_at < MAX_MEASURED:
+        node = open_nodes.next_below(least * _SAME)
+        if node is None:
+            return best, least, 0
+        if time_is_up():
+            break
+        # Where no plan will do, whoever is told so is told how many records are left out at least.
+        n_below = 0 if best is None or open_nodes.learns else lattice.n_surely_below(node)
+        if n_below > allowed:
+            lattice.n_refused += 1
+            open_nodes.learn(node, n_below)
+            continue
+        result = lattice.measure(node)
+        open_nodes.learn(node, result.n_sure, result.unsuppressed)
         if _will_do(result, allowed) and (best is None or _rank(result) < _rank(best)):
             best = result
-    return best, False
+            least = min(best.loss, least)
+    bounds = open_nodes.bounds()
+    n_open = int(np.count_nonzero(bounds < least * _SAME))
+    return best, float(bounds.min(initial=least)), n_open
+
+
+class _OpenNodes:
+    """The nodes of a lattice that may be the best, by a bound on the loss of each.
+
+    Bounds only rise, and what they are compared with only falls: a node that was passed over stays
+    so, and none is looked at twice, of perhaps a million.
+    """
+
+    def __init__(self, lattice: Lattice, allowed: int) -> None:
+        self.allowed = allowed
+        self.learns = isinstance(lattice.loss, ClassLoss) and lattice.loss.monotone
+        self.loss, self.gain = _least_losses(lattice), _least_gains(lattice)
+        self.below = np.zeros(lattice.shape)
+        self.open = np.ones(lattice.shape, dtype=bool)
+        # One after another, the same numbers as of the lattice.
+        self.flat = [array.reshape(-1) for array in (self.open, self.loss, self.below, self.gain)]
+        # By column and choice: which choices refine it, which it refines.
+        self.finer = [[_slices(f[:, i]) for i in range(len(f))] for f in lattice.finer]
+        self.coarser = [[_slices(row) for row in f] for f in lattice.finer]
+        teaches = _summed([np.log(f.sum(axis=0)) for f in lattice.finer])
+        if self.learns:
+            teaches = np.minimum(teaches, _summed([np.log(f.sum(axis=1)) for f in lattice.finer]))
+        # The node that most others refine teaches most; or one that has many on either side,
+        # where it tells of both.
+        self.order = np.argsort(-teaches, axis=None, kind="stable")
+        self.n_passed = 0
+
+    def learn(self, node: Node, n_sure: int, unsuppressed: float | None = None) -> None:
+        """Raise the bounds of the nodes that a measured one tells of."""
+        self.open[node] = False
+        for finer in _boxes(self.finer, node):
+            if n_sure > self.allowed:
+                self.open[finer] = False
+            elif n_sure:
+                np.maximum(self.below[finer], n_sure, out=self.below[finer])
+        if self.learns and unsuppressed is not None:
+            for coarser in _boxes(self.coarser, node):
+                np.maximum(self.loss[coarser], unsuppressed, out=self.loss[coarser])
+
+    def next_below(self, bar: float) -> Node | None:
+        """Find the node that teaches most of those that may lose less; None where none may."""
+        number = _FIRST_LOOK
+        while self.n_passed < len(self.order):
+            tell("combinations of recodings decided", self.n_passed, len(self.order))
+            places = self.order[self.n_passed : self.n_passed + number]
+            may = self._bounds(places) < bar
+            first = int(np.argmax(may))
+            if may[first]:
+                self.n_passed += first
+                place = np.unravel_index(int(places[first]), self.open.shape)
+                return tuple(int(i) for i in place)
+            self.n_passed += len(places)
+            number = min(4 * number, _LAST_LOOK)
+        return None
+
+    def bounds(self) -> Floats:
+        """Return what each node that was not passed over loses at least."""
+        return self._bounds(self.order[self.n_passed :])
+
+    def _bounds(self, places: Integers) -> Floats:
+        is_open, loss, below, gain = (array[places] for array in self.flat)
+        return np.where(is_open, loss + below * gain, np.inf)
+
+
+def _boxes(by_column: list[list[list[slice]]], node: Node) -> Iterator[tuple[slice, ...]]:
+    """Cut the nodes on one side of a node into boxes: of slices, which are no copies."""
+    return product(*(choices[i] for choices, i in zip(by_column, node, strict=True)))
+
+
+def _slices(chosen: Booleans) -> list[slice]:
+    edges = np.flatnonzero(np.diff(chosen.astype(np.int8), prepend=0, append=0)).tolist()
+    return [slice(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def _summed(parts: list[Floats]) -> Floats:
@@ -255,19 +368,15 @@ def full_domain(
     shares = dict(zip(qid, about.per_column, strict=True))
     offered = offers(held, shares, by_column, k=k, bins=bins)
     allowed = made.may_leave_out(tally.n_records)
-    required = Requirements(
-        tally,
-        qid,
-        request.rules,
-        request.wholes,
-        about=asked.about,
-        unit=request.unit,
-        allowed=allowed,
-    )
+    asks: dict[str, Any] = {"unit": request.unit, "allowed": allowed}
+    # What is only told at the end is not counted at every node.
+    counted = (*qid, *beside(request.about, request.unit))
+    searched = tally if len(counted) == len(tally.codes) else tally.only(counted)
+    required = Requirements(searched, qid, request.rules, request.wholes, **asks)
     by_size = required.rules == (ClassRule(qid, request.k),) and not required.wholes
     plain = by_size and not required.beside
     lattice = Lattice.of(
-        tally, offered, request.k, weights, loss, required=None if plain else required
+        searched, offered, request.k, weights, loss, required=None if plain else required
     )
     tell("looking for a first plan")
     result = search(lattice, allowed, rival)
@@ -276,8 +385,9 @@ def full_domain(
         name: lattice.choices[c][i].recoding
         for c, (name, i) in enumerate(zip(qid, best.node, strict=True))
     }
-    coded = lattice.coded(best.node)
-    rows = required.kept(coded).rows
+    telling = Requirements(tally, qid, request.rules, request.wholes, about=asked.about, **asks)
+    coded = lattice.coded(best.node, tally, telling.beside)
+    rows = telling.kept(coded).rows
     after = PlanOutcome(
         tally.n_records - best.n_below,
         best.n_classes - best.n_small,
@@ -292,12 +402,13 @@ def full_domain(
     return replace(
         made,
         recodings=chosen,
-        after=outcome(required, coded, rows, after) if rows.any() else after,
+        after=outcome(telling, coded, rows, after) if rows.any() else after,
         budget=about,
         steps=_steps(lattice, best, required),
         optimal=result.optimal,
         partial=result.stopped,
-        budgets=budgets(asked, required, coded, rows),
+        proven_gap=result.gap,
+        budgets=budgets(asked, telling, coded, rows),
     )
 
 
@@ -354,6 +465,8 @@ def _met(
 ) -> MeasuredNode:
     """Return the best node, or say which constraint stops all of them."""
     n, goals = lattice.n, request.told()
+    if best_node.late and best_node.best is None:
+        raise PlanError(f"time_limit= was over before a plan was found that reaches {goals}")
     if best_node.best is None:
         unfinished = [
             repr(name)
@@ -381,7 +494,9 @@ def _met(
             raise KeyboardInterrupt
         raise PlanError(
             f"max_loss={max_loss:g} stops every plan with {goals}: the best one found loses "
-            f"{lattice.plain_loss(best_node.best.node):.3f}. Raise it, lower k, or allow more "
+            f"{lattice.plain_loss(best_node.best.node):.3f}"
+            + (", when time_limit= was over" if best_node.late else "")
+            + ". Raise it, lower k, or allow more "
             f"suppression than {made.may_leave_out(n):,} records"
         )
     return best_node.best

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     Node = tuple[int, ...]
 
+# Tables that nodes share where only small classes are counted, and the bytes of those kept.
+_MOST_TABLES, _MOST_HELD = 1_000, 100_000_000
 # Rolled-up tallies that are kept for coarser nodes to start from.
 _KEPT = 96
 _RANGE = RangeLoss()
@@ -91,6 +93,73 @@ class _Rolled:
     sizes: list[int]
 
 
+class _SmallClasses:
+    """How to count the records in small classes, and nothing else: a sum and a sort per node.
+
+    Nodes that agree in some columns, those with most values, share a table that these make smaller.
+    """
+
+    def __init__(self, tally: Tally, offered: Mapping[Name, Sequence[Choice]], k: int) -> None:
+        """Number the classes of every node alike, by a sum of what each column adds."""
+        # The digits behind the number of a class count its records; more than k do not matter.
+        self.k, self.bits = k, int(k).bit_length()
+        self.counts, self.choices = tally.counts, list(offered.values())
+        self.codes = [tally.codes[name] for name in offered]
+        self.sizes = [max(len(choice.losses) for choice in choices) for choices in self.choices]
+        self.stride = [math.prod(self.sizes[:c]) << self.bits for c in range(len(self.sizes))]
+        self.fits = math.prod(self.sizes).bit_length() + self.bits <= 62
+        self.first, self.others = self._shared()
+        self._tables: dict[Node, tuple[Integers, list[Integers]]] = {}
+        self._held = 0
+
+    def _shared(self) -> tuple[list[int], list[int]]:
+        """Choose the columns that nodes share: as many as have not too many combinations."""
+        columns = sorted(range(len(self.sizes)), key=lambda c: -self.sizes[c])
+        numbers = np.cumprod([len(self.choices[c]) for c in columns])
+        n_first = int(np.count_nonzero(numbers <= _MOST_TABLES))
+        return columns[:n_first], columns[n_first:]
+
+    def n_records(self, node: Node) -> tuple[int, int]:
+        """Count the records in classes below k; and the rows that this took."""
+        shared, codes = self._table(tuple(node[c] for c in self.first))
+        packed = shared.copy()
+        for c, code in zip(self.others, codes, strict=True):
+            packed += (self.choices[c][node[c]].groups * self.stride[c])[code]
+        packed.sort()
+        starts = np.flatnonzero(np.diff(packed >> self.bits, prepend=-1))
+        sizes = np.add.reduceat(packed & ((1 << self.bits) - 1), starts)
+        return int(sizes[sizes < self.k].sum()), len(packed)
+
+    def _table(self, at: Node) -> tuple[Integers, list[Integers]]:
+        """Return the tally with the shared columns generalised: sums so far, and other codes."""
+        known = self._tables.get(at)
+        if known is not None:
+            return known
+        groups = [
+            self.choices[c][i].groups[self.codes[c]] for c, i in zip(self.first, at, strict=True)
+        ]
+        groups += [self.codes[c] for c in self.others]
+        sizes = [self.sizes[c] for c in self.first]
+        sizes += [len(self.choices[c][0].groups) for c in self.others]
+        codes, counts = merged(groups, self.counts, sizes)
+        packed = np.minimum(counts, self.k)
+        for c, code in zip(self.first, codes, strict=False):
+            packed += code * self.stride[c]
+        narrow = [
+            code.astype(np.min_scalar_type(size)) for code, size in zip(codes, sizes, strict=True)
+        ]
+        table = packed, narrow[len(self.first) :]
+        self._held += _bytes(table)
+        while self._tables and self._held > _MOST_HELD:
+            self._held -= _bytes(self._tables.pop(next(iter(self._tables))))
+        self._tables[at] = table
+        return table
+
+
+def _bytes(table: tuple[Integers, Sequence[Integers]]) -> int:
+    return table[0].nbytes + sum(codes.nbytes for codes in table[1])
+
+
 @dataclass
 class Lattice:
     """All combinations of one offered recoding per column."""
@@ -105,6 +174,8 @@ class Lattice:
     required: Requirements | None = None
     # How many classes were looked at: what the work of a search is counted by.
     work: int = 0
+    # How many nodes were found to leave out too many, and were not measured further.
+    n_refused: int = 0
     measured: dict[Node, MeasuredNode] = field(default_factory=dict)
     _rolled: list[_Rolled] = field(default_factory=list)
 
@@ -145,6 +216,24 @@ class Lattice:
         self.maps = [_maps(o, f) for o, f in zip(self.choices, self.finer, strict=True)]
         self.top = tuple(int(np.argmin([c.n_groups for c in o])) for o in self.choices)
         self.beside = () if self.required is None else self.required.beside
+        self._small_classes = self._counted_by_size()
+
+    def _counted_by_size(self) -> _SmallClasses | None:
+        """Prepare to count classes that are too small, where records are what is counted."""
+        k = self.k
+        if self.required is not None:
+            whole = (rule.k for rule in self.required.steady if len(rule.qid) == len(self.columns))
+            k = 1 if self.required.unit is not None else max(whole, default=1)
+        if k == 1:
+            return None
+        tally = self.tally.only(self.columns) if self.beside else self.tally
+        small = _SmallClasses(tally, dict(zip(self.columns, self.choices, strict=True)), k)
+        return small if small.fits else None
+
+    @property
+    def n_looked_at(self) -> int:
+        """Number of nodes that were measured, or found to leave out too many."""
+        return len(self.measured) + self.n_refused
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -178,6 +267,17 @@ class Lattice:
         )
         self.measured[node] = measured_node
         return measured_node
+
+    def n_surely_below(self, node: Node) -> int:
+        """Count the records in classes below k; 0 where nothing quick is known.
+
+        A node that refines this one leaves out at least as many.
+        """
+        if self._small_classes is None:
+            return 0
+        n_below, n_rows = self._small_classes.n_records(node)
+        self.work += n_rows
+        return n_below
 
     def _of_rows(self, rolled: _Rolled, kept: Booleans) -> Floats:
         """Return what a record of each combination loses."""
@@ -229,10 +329,14 @@ class Lattice:
         n_below = self.n - int(sizes.sum())
         return KeptClasses(rows, n_below, sizes, sizes, len(rows), holds=len(sizes) > 0)
 
-    def coded(self, node: Node) -> Coded:
-        """Return the combinations of a node as codes."""
-        rolled = self._roll_up(node)
-        return Coded(rolled.codes, rolled.counts, rolled.sizes)
+    def coded(self, node: Node, tally: Tally, others: Sequence[Name]) -> Coded:
+        """Return the combinations of a tally, of the columns and others, as codes at a node."""
+        chosen = [offered[i] for offered, i in zip(self.choices, node, strict=True)]
+        codes = [item.groups[tally.codes[c]] for c, item in zip(self.columns, chosen, strict=True)]
+        sizes = [len(item.losses) for item in chosen]
+        codes += [tally.codes[name] for name in others]
+        sizes += [len(tally.domains[name]) + 1 for name in others]
+        return Coded(codes, tally.counts, sizes)
 
     def _roll_up(self, node: Node) -> _Rolled:
         source = next((r for r in self._rolled if self._refines(r.node, node)), None)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.interrupt import time_is_up
 from anonrisk.engines.numpy.count import runs_of
 from anonrisk.planning.regions.axes import Ladder
 from anonrisk.planning.regions.part import RegionPart, keeping, lost_apart, runs
@@ -243,9 +244,13 @@ def cut_further(
 ) -> None:
     """Cut regions of a tree, which have these numbers, until no cut leaves what the rule asks.
 
-    What is smaller than `small` is left as it is.
+    What is smaller than `small` is left as it is, and so is everything where the time is up: what
+    was cut by then keeps to the rule.
     """
     while len(uids):
+        if time_is_up("the cuts of regions"):
+            made.leave(uids, part, axes)
+            return
         # Fewer than twice k cannot be cut.
         many = part.sizes >= max(2 * rule.k, small)
         made.leave(uids[~many], part.only(~many), axes)

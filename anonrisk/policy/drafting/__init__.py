@@ -39,7 +39,7 @@ _LABELS = (
 
 
 def draft(
-    frame: Any, ready: str, name: str | None, time_budget: float
+    frame: Any, ready: str, name: str | None, time_limit: float
 ) -> tuple[dict[str, Any], Drafted]:
     """Propose a role for every column of a table; give the policy's document, and why.
 
@@ -51,7 +51,7 @@ def draft(
         The ready policy whose budgets are taken. A column that it names has its role.
     name : str or None
         Name of the policy; None keeps that of the ready one.
-    time_budget : float
+    time_limit : float
         Seconds for the search of sets of columns that single people out.
 
     Returns
@@ -69,7 +69,7 @@ def draft(
     sensitive cannot be told from counts, so that few and uneven values only raise the question.
     """
     start = ready_policies.read(ready)
-    seconds = positive(time_budget, "time_budget")
+    seconds = positive(time_limit, "time_limit")
     engine = engine_for(frame)
     columns, labels = _names(engine, frame)
     fixed = _fixed(engine, frame, columns, ready, start)

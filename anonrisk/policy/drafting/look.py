@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.interrupt import limited
 from anonrisk.measures import lookalikes
 from anonrisk.measures.counts.question import ManySets, Question
 from anonrisk.measures.entropy import renyi
@@ -136,13 +137,14 @@ def look(engine: Engine, frame: Any, columns: Qid) -> tuple[dict[Name, Facts], d
 
 
 def together(
-    engine: Engine, frame: Any, columns: Qid, unit: Name | None, time_budget: float
+    engine: Engine, frame: Any, columns: Qid, unit: Name | None, time_limit: float
 ) -> Together:
     """Search the sets of columns that single people out, for so many seconds."""
     counter = engine.count(frame, ManySets(Question((columns,), unit)))
     from anonrisk.measures.minimal import search
 
-    outcome = search(counter, ALPHA, MAX_SIZE, time_budget=time_budget)
+    with limited(time_limit):
+        outcome = search(counter, ALPHA, MAX_SIZE)
     best: dict[Name, tuple[Qid, float]] = {}
     for result in outcome.found:
         qid, share = result.sizes.qid, result.sizes.uniqueness
