@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import uuid
+from dataclasses import replace
 from decimal import Decimal
 from random import Random
 
@@ -350,14 +351,42 @@ def test_the_executors_need_nothing_of_ours(big, plans):
 
 def test_k_l_and_equal_t_are_one_job_over_one_scan(big, jobs, plans):
     measures = ["k", "ldiv", "entropy_ldiv", "recursive_ldiv", "tcloseness"]
-    # A broadcast is a job of its own to the listener, but no action of ours.
-    assert jobs(lambda: big.anon.assess("a", "b", measures, c=2)) <= 2
-    ((plan, _),) = plans
+    # A broadcast is a job of its own to the listener, but no action of ours; the first records are
+    # looked at in another.
+    assert jobs(lambda: big.anon.assess("a", "b", measures, c=2)) <= 3
+    _, (plan, _) = plans
     assert plan.count("Range (") == 1
     by_data = [keys for keys in shuffles(plan) if "q0" in keys]
     assert len(by_data) == 2
     assert plan.count("Sort [") == 1
     assert not re.search("Python|Arrow|UDF", plan)
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+@pytest.mark.parametrize("missing", ["value", "drop"])
+def test_records_that_differ_are_scanned_and_shuffled_once(plain, plans, unit, missing):
+    value = f.when(f.col("id") % 3 > 0, f.col("id") % 9)
+    table = plain.range(700, numPartitions=4).select(
+        (f.col("id") % 350).alias("a"), value.alias("b"), (f.col("id") % 300).alias("who")
+    )
+    measures = ["ldiv", "entropy_ldiv", "recursive_ldiv", "tcloseness"]
+    about = {"unit": unit, "missing": missing, "missing_sensitive": missing}
+    table.anon.assess("a", "b", measures, c=2, distance="equal", **about)
+    plan, _ = plans[-1]
+    assert plan.count("Range (") == 1
+    by_class = [keys for keys in shuffles(plan) if "q0" in keys]
+    assert len(by_class) == 1
+    assert "s#" not in by_class[0]
+
+
+@pytest.mark.parametrize("missing", ["value", "drop"])
+def test_records_that_are_alike_are_grouped_before_they_move(big, plans, missing):
+    about = {"missing": missing, "missing_sensitive": missing}
+    big.anon.assess("a", "b", ["ldiv", "tcloseness"], distance="equal", **about)
+    plan, _ = plans[-1]
+    assert plan.count("Range (") == 1
+    by_class = [keys for keys in shuffles(plan) if "q0" in keys]
+    assert sorted("s#" in keys for keys in by_class) == [False, True]
 
 
 @pytest.mark.parametrize("measure", ["ordered", "hierarchical"])
@@ -370,7 +399,8 @@ def test_closeness_counts_the_pairs_once(big, plans, measure):
         tree = {"all": {"these": values[:2], "those": values[2:]}}
         anonrisk.tcloseness(big, "a", "b", hierarchies=tree)
     plan, _ = plans[-1]
-    assert len(plans) == (2 if measure == "ordered" else 1), "an order is a look at the values"
+    looks = 2 if measure == "ordered" else 1
+    assert len(plans) == looks + 1, "at the first records, and for an order at the values"
     assert plan.count("Range (") == 1
     assert sum("s#" in keys for keys in shuffles(plan) if "q0" in keys) == 1
 
@@ -420,7 +450,8 @@ def test_no_number_of_classes_is_refused(plain):
 
 @pytest.mark.parametrize("unit", [None, "who"])
 @pytest.mark.parametrize("missing", ["value", "drop"])
-def test_every_class_is_scored_as_the_definitions_say(spark, unit, missing):
+@pytest.mark.parametrize("moved", [False, True])
+def test_every_class_is_scored_as_the_definitions_say(spark, unit, missing, moved):
     """Not only the worst: the scores of all classes of a random table."""
     from anonrisk.engines.pushed.score import class_values, scored_classes
     from anonrisk.engines.spark.rows import SparkTable, frame_of
@@ -442,7 +473,7 @@ def test_every_class_is_scored_as_the_definitions_say(spark, unit, missing):
     names = ["distinct", "entropy", "alpha", "equal", "ordered", "beta", "delta"]
     asked = [Score("recursive", 1.5), *map(Score, names)]
     table = SparkTable(spark_table(spark, cells))
-    about = class_values(table, question, sensitive, asked)
+    about = replace(class_values(table, question, sensitive, asked), moved=moved)
     scored = {
         oracle.key(row, ["q0", "q1"]): [row["n"], *(row[f"x{i}"] for i in range(len(asked)))]
         for row in frame_of(about.kept(scored_classes(about, asked))).collect()

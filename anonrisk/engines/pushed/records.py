@@ -83,6 +83,11 @@ class CountedRecords:
         return (self.qs if self.question.missing == "drop" else []) + ["s"] * no_value
 
     @property
+    def dropped(self) -> str:
+        """The condition that a record is dropped, of a question about one quasi-identifier."""
+        return any_missing(self._needed)
+
+    @property
     def rows(self) -> Rows:
         """The records under names of ours."""
         return self.given or Cells.of(self.table, self.names, self.roles)
@@ -90,7 +95,7 @@ class CountedRecords:
     def grouped(self, *keys: str, **sums: str) -> Rows:
         """Group by class, and perhaps more, for each quasi-identifier; mark what is dropped."""
         keys = (*(["g"] if self.by is not None else []), *keys)
-        dropped = any_missing(self._needed)
+        dropped = self.dropped
         if len(self.sets) == 1:
             made = self.rows.group(*keys, *self.qs, **sums)
         else:
@@ -98,11 +103,6 @@ class CountedRecords:
             each = (f"w = {w} and ({any_missing(item)})" for w, item in enumerate(self.sets))
             dropped = " or ".join(each)
         return made.select("*", d=dropped) if "d" in self.about else made
-
-    def kept(self) -> Rows:
-        """Leave out the records that are dropped, of a question about one quasi-identifier."""
-        needed = self._needed
-        return self.rows.where(f"not ({any_missing(needed)})") if needed else self.rows
 
     def told(self, weight: str, names: Iterable[str] | None = None) -> dict[str, str]:
         """Sum up what may be refused, over rows each of which stands for many.

@@ -29,6 +29,9 @@ class PushedTable(Protocol):
     def sorts_by_hash(self) -> bool:
         """Whether windows over classes sort faster by a hash of their columns."""
 
+    def moves_first(self, records: Rows) -> bool:
+        """Return whether to bring the records of a class together before anything is counted."""
+
     def check_types(self, roles: Mapping[Name, str], ends: Mapping[Name, tuple[Any, Any]]) -> None:
         """Reject columns by the first and the last type, in the alphabet, of their cells."""
 

@@ -30,6 +30,7 @@ def scores(
 ) -> Scored:
     """Score every class in one statement, and return the worst."""
     about = class_values(table, question, sensitive, asked)
+    about = replace(about, moved=table.moves_first(about.records.rows))
     if any("ln(" in FORMULAS[score.name].sql for score in asked):
         table.check_logarithms()
     rows = table.fetch_rows(worst_of_sizes(about, asked), "score the classes")

@@ -8,14 +8,14 @@ over the other, `r` its rank and `last_r` the last of all, `h0`, `h1`, … its g
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from anonrisk.engines import refusals
 from anonrisk.engines.order import check_kinds
 from anonrisk.engines.pushed.records import again
-from anonrisk.engines.pushed.rows import Numbered
+from anonrisk.engines.pushed.rows import Numbered, sum_where
 from anonrisk.measures.formula import UP_TO
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class ClassValues:
 
     records: CountedRecords
     sensitive: Sensitive
+    # Whether the records of a class are brought together first, and not what is counted of them.
+    moved: bool = False
 
     @property
     def keys(self) -> list[str]:
@@ -57,9 +59,15 @@ class ClassValues:
         return ["hash"] * self.records.table.sorts_by_hash + self.keys
 
     @cached_property
+    def _source(self) -> Rows:
+        rows = self.records.rows
+        return rows.arrange(*self.records.qs) if self.moved else rows
+
+    @cached_property
     def every(self) -> Rows:
         """The rows of each class and value, and of each person too; the only scan of the table."""
-        return self.records.grouped("s", *["u"] * self.persons, pair_rows="count(1)")
+        records = replace(self.records, given=self._source)
+        return records.grouped("s", *["u"] * self.persons, pair_rows="count(1)")
 
     @cached_property
     def counted(self) -> Rows:
@@ -77,24 +85,37 @@ class ClassValues:
         # As floats: sums and quotients of those are floats in every database.
         if self.records.table.sorts_by_hash:
             columns["hash"] = f"xxhash64({', '.join(self.keys)})"
-        return counted.arrange(*self.keys).select(*pair, **columns)
+        arranged = counted if self.moved else counted.arrange(*self.keys)
+        return arranged.select(*pair, **columns)
 
     @cached_property
     def values(self) -> Rows:
         """Each value once, with its number in the table, its share, its rank and its groups."""
-        if self.persons:
-            return self.values_alone
-        # The condition always holds: see `count`.
-        return self._described(self.kept(self.counted).group("s", t="sum(c)").where("t > 0"))
+        if self.moved:
+            return self._described(self._counts(self._source))
+        return (
+            self.values_alone if self.persons else self._described(self._counts(self.counted, "c"))
+        )
 
     @cached_property
     def values_alone(self) -> Rows:
         """The same, where classes are not needed beside them."""
-        once, n = self.every, "cast(count(1) as double)"
+        if self.persons and not self.moved:
+            return self._described(self._counts(self.every, "pair_rows"))
+        return self._described(self._counts(self.records.rows))
+
+    def _counts(self, rows: Rows, weight: str = "1D") -> Rows:
+        """Count the values of records, or of what was counted of them, but of none that is dropped.
+
+        Those add nothing to a sum. By a condition Spark would leave them out before the shuffle,
+        and the classes would need a scan and a shuffle of their own: see `count`, too.
+        """
+        dropped = self.records.dropped
+        n = sum_where(f"not ({dropped})", weight) if "d" in self.records.about else f"sum({weight})"
         if self.persons:
-            once = self.kept(once).group("s", "u", n_rows="sum(pair_rows)").where("n_rows > 0")
-            return self._described(once.group("s", t=n))
-        return self._described(self.records.kept().group("s", t=n))
+            rows = rows.group("s", "u", n_rows=n).where("n_rows > 0")
+            return rows.group("s", t="cast(count(1) as double)")
+        return rows.group("s", t=n).where("t > 0")
 
     def _described(self, counts: Rows) -> Rows:
         few = self._numbered(counts.arrange())

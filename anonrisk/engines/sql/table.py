@@ -142,6 +142,10 @@ class SqlTable(SqlSource):
     sorts_by_hash: ClassVar[bool] = False
     split_shares = staticmethod(split_by_sorting)
 
+    def moves_first(self, _: Rows) -> bool:
+        """Return that it does not matter: the rows of a database are in one place."""
+        return False
+
     def cell(self, name: Name, kind: str) -> Any:
         """Return a column such that missing is NULL and equal cells are equal."""
         return cell(self, name, kind)
