@@ -9,6 +9,7 @@ from anonrisk.engines.pushed import tally as pushed_tally
 from anonrisk.engines.pushed.rows import Made
 from anonrisk.engines.spark.clock import instant
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import day, in_bins, kind_of, type_of
 from anonrisk.engines.spark.rows import SparkTable
@@ -123,7 +124,7 @@ def _cuts(projection: Projection, names: list[Name], n_bins: int) -> list[list[f
         )
         for i, name in enumerate(names)
     ]
-    row = projection.table.agg(*results, *infinite).collect()[0]
+    row = collect(projection.table.agg(*results, *infinite))[0]
     for i, name in enumerate(names):
         limits.refuse_infinite(row[f"i{i}"], name)
     return [None if cuts is None else [float(cut) for cut in cuts] for cuts in row[: len(names)]]
