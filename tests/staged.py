@@ -10,7 +10,12 @@ from anonrisk.engines import engine_for
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.measures.counts import bounds
-from anonrisk.measures.counts.question import ClassesInRegions
+from anonrisk.measures.counts.question import (
+    ClassesInRegions,
+    ClassesWithValues,
+    Question,
+    ValuesAndSizes,
+)
 from anonrisk.measures.counts.tally import PlacedTally
 
 
@@ -24,6 +29,10 @@ class StagedEngine:
     def tally(self, frame, asked):
         if isinstance(asked, ClassesInRegions):
             return self.classes(asked)
+        if isinstance(asked, ValuesAndSizes):
+            columns = [ClassesWithValues((name,)) for name in asked.columns]
+            (sizes,) = self.below.count(frame, Question((asked.qid,)))
+            return [self.below.tally(frame, each) for each in columns], sizes
         return self.below.tally(frame, asked)
 
     def places(self, recodings):
@@ -47,7 +56,7 @@ class StagedEngine:
             if asked.regions is None or cell[0] in asked.chosen
         )
         self.asked.append(len(counted))
-        if len(counted) > bounds.MAX_CLASSES:
+        if len(counted) > (bounds.MAX_CLASSES if asked.values else bounds.MAX_PLACED):
             return None
         columns = [np.array(column) for column in zip(*counted, strict=True)]
         values = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import signal
 import subprocess
@@ -306,49 +305,6 @@ def test_the_command_line_writes_no_table_by_half_a_plan(command, monkeypatch, t
     code, out, _ = command(*asked, "--json")
     assert (code, json.loads(out)["partial"]) == (3, True)
     assert "written" not in json.loads(out)
-
-
-PYSPARK = """
-def signal_handler():
-    raise RuntimeError("reentrant call")
-
-def other():
-    raise RuntimeError("a cell")
-"""
-PY4J = """
-import logging
-
-def send(ask):
-    try:
-        try:
-            ask()
-        except RuntimeError:
-            raise ConnectionError
-    except ConnectionError:
-        logging.exception("Exception while sending command.")
-    raise ValueError("nothing here knows the reason")
-"""
-
-
-def test_ctrl_c_on_which_pyspark_stumbles_is_ctrl_c(monkeypatch, caplog):
-    from anonrisk.engines.spark import guard
-
-    cancelled, code = [], {}
-    exec(compile(PYSPARK, "site-packages/pyspark/core/context.py", "exec"), code)
-    exec(compile(PY4J, "site-packages/py4j/java_gateway.py", "exec"), code)
-    monkeypatch.setattr(guard, "_cancel", lambda: cancelled.append(True))
-    with pytest.raises(KeyboardInterrupt), guard.guarded("work"):
-        code["send"](code["signal_handler"])
-    assert cancelled == [True]
-    for _ in range(2):
-        with pytest.raises(anonrisk.errors.EngineError, match="not work"), guard.guarded("work"):
-            code["send"](code["other"])
-    assert cancelled == [True]
-    assert not caplog.records
-    # What others write into the same log is theirs.
-    with guard.guarded("work"):
-        logging.warning("mine")  # noqa: LOG015
-    assert [record.getMessage() for record in caplog.records] == ["mine"]
 
 
 # ---- a real Ctrl-C ------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import spark_costs
 import tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from staged import StagedEngine
 
 import anonrisk
 from anonrisk import errors
+from anonrisk.engines.spark import region
 from anonrisk.measures.counts import bounds
 from anonrisk.measures.counts.change import RecodeByRegion
 from anonrisk.planning.goal import SensitiveGoal
@@ -31,7 +33,9 @@ def in_stages(table, names, k, room, goals=(), by_column=None, **more):
     engine = StagedEngine(table)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bounds, "MAX_CLASSES", room)
-        margins = margins_of(engine, table, (*names, *(goal.column for goal in goals)), ())
+        patch.setattr(bounds, "MAX_PLACED", room)
+        columns = (*names, *(goal.column for goal in goals))
+        margins, _ = margins_of(engine, table, columns, names, ())
         regions, after = divide_in_stages(
             engine, table, margins, names, k,
             loss=ENTROPY, by_column=by_column or {}, weights=None, goals=goals, **more,
@@ -126,16 +130,37 @@ def test_a_table_that_changes_meanwhile_is_refused():
             return super().classes(asked)
 
     engine = Changing(table)
-    margins = margins_of(engine, table, NAMES, ())
+    margins, _ = margins_of(engine, table, NAMES, NAMES, ())
     with pytest.raises(errors.PlanError, match="the table changed while it was counted"):
         divide_in_stages(engine, table, margins, NAMES, 3, loss=ENTROPY, by_column={}, weights=None)
+
+
+@pytest.mark.slow
+@pytest.mark.spark("spark")
+def test_a_large_table_of_spark_is_read_three_times_and_cut_as_on_pandas(spark, monkeypatch):
+    cells = people(400)
+    columns = ["age", "zip", "sex"]
+    monkeypatch.setattr(bounds, "MAX_CLASSES", 200)
+    table, plain = tables.spark_table(spark, cells), pd.DataFrame(cells)
+    made = []
+    found = spark_costs.cost(spark, lambda: made.append(table.anon.plan(columns, k=4)))
+    by_region = anonrisk.PlanOptions(method="multidimensional")
+    alike = plain.anon.plan(columns, k=4, options=by_region)
+    assert len(plain[columns].drop_duplicates()) > 200
+    assert found.scans <= 3
+    assert made[0].regions == alike.regions
+    assert made[0].after == alike.after
+    assert made[0].before.bits == pytest.approx(alike.before.bits)
+    for name in ("n_records", "n_classes", "k", "n_below", "discernibility", "values"):
+        assert getattr(made[0].before, name) == getattr(alike.before, name)
+    # More columns than go into one whole number, and cells that have no place.
+    monkeypatch.setattr(region, "_BITS", 8)
+    assert table.anon.plan(columns, k=4) == made[0]
 
 
 @pytest.mark.nightly
 @pytest.mark.spark("spark")
 def test_stages_on_spark_count_as_the_oracle_does(spark, monkeypatch):
-    from anonrisk.engines.spark import region
-
     random = np.random.default_rng(4)
     days = [dt.date(1950, 1, 1) + dt.timedelta(int(d)) for d in random.integers(0, 9_000, 400)]
     cells = {
@@ -178,4 +203,4 @@ def test_a_column_that_is_too_much_alone_is_named():
     with pytest.raises(
         errors.TooManyClassesError, match="column 'zip' alone has more than 500,000"
     ):
-        margins_of(Refusing(pd.DataFrame(people(9))), None, ("zip",), ())
+        margins_of(Refusing(pd.DataFrame(people(9))), None, ("zip",), ("zip",), ())

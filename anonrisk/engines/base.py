@@ -65,7 +65,7 @@ class Engine(Protocol):
     def tally(self, frame: Any, asked: Asks[Answer]) -> Answer:
         """Sum up: `ClassesWithValues`, `ClassesOfSets`, `QuantileBins`, weights, `IfIndependent`.
 
-        An engine that refuses too many classes is also asked for `ClassesInRegions`.
+        One that refuses too many classes is also asked for `ValuesAndSizes`, `ClassesInRegions`.
         """
 
     def match(self, frame: Any, asked: Asks[Answer]) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.pandas.encode import remembering
@@ -11,6 +12,9 @@ from anonrisk.engines.refused import refuse_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# The word that the user typed, for those who watch a cluster; none inside a call of another kind.
+asked_word: ContextVar[str] = ContextVar("anonrisk_asked_word", default="")
 
 
 @contextmanager
@@ -22,8 +26,12 @@ def one_state(frame: Any, word: str) -> Iterator[None]:
     """
     sql = sys.modules.get("anonrisk.engines.sql")
     if sql is None or not isinstance(frame, sql.SqlTable):
-        with remembering(frame) if word == "check" else nullcontext():
-            yield
+        token = asked_word.set(asked_word.get() or word)
+        try:
+            with remembering(frame) if word == "check" else nullcontext():
+                yield
+        finally:
+            asked_word.reset(token)
         return
     refuse_word(word)
     with frame.reading():

@@ -209,11 +209,12 @@ class PlanSearch:
 
     def _tally(self, engine: Engine, frame: Any, columns: Qid) -> Tally | None:
         """Count the classes; None where they are too many, but can be counted in stages."""
+        by_region = self.method != "full-domain" and self.start.loss in OF_COLUMNS
+        by_place = by_region and countable_in_stages(self.request)
         try:
-            return engine.tally(frame, ClassesWithValues(columns, self._free))
+            return engine.tally(frame, ClassesWithValues(columns, self._free, by_place))
         except TooManyClassesError as error:
-            by_region = self.method != "full-domain" and self.start.loss in OF_COLUMNS
-            if by_region and countable_in_stages(self.request):
+            if by_place:
                 return None
             raise TooManyClassesError(
                 f"{error}; where persons or sensitive values are counted too, plan on a sample of "

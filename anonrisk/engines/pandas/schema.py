@@ -28,7 +28,7 @@ class PandasSchema(Schema):
     @property
     def columns(self) -> Qid:
         """The column labels."""
-        return tuple(self.frame.columns)
+        return tuple(self.frame.columns.tolist())
 
     @property
     def index(self) -> tuple[Name | None, ...]:

@@ -12,6 +12,7 @@ from anonrisk.engines import refusals
 from anonrisk.engines.numpy.tally import tally as tally_of_rows
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts.class_sizes import ClassCounts
 from anonrisk.measures.counts.tally import typed
 from anonrisk.measures.recode.edges import named_edges
 
@@ -47,7 +48,14 @@ class TalliedTable(Protocol):
         """Return the columns as `q0`, `q1`, … in a form that arrives as it is, some coarser."""
 
 
-def tally(table: TalliedTable, columns: Qid, collapsible: Qid = (), limit: int = 0) -> Tally:
+def tally(
+    table: TalliedTable,
+    columns: Qid,
+    collapsible: Qid = (),
+    limit: int = 0,
+    *,
+    by_place: bool = False,
+) -> Tally:
     """Count the classes of some columns; close values are put together only if there are too many.
 
     Numbers go to fine bins and dates to months, of columns that may be; what is then still too much
@@ -57,7 +65,16 @@ def tally(table: TalliedTable, columns: Qid, collapsible: Qid = (), limit: int =
     kinds = table.kinds_of_values(columns)
     names = {name: f"q{i}" for i, name in enumerate(columns)}
     coarser: dict[Name, Any] = {}
-    classes = fetch_classes(table, table.plain_cells(columns, {}), names, limit)
+    rows = table.plain_cells(columns, {}).group(*names.values(), n="count(1)")
+    fetched = table.fetch_rows(rows, "count the classes", limit + 1)
+    classes = _as_table(fetched, names) if len(fetched) <= limit else None
+    if by_place:
+        # If every second of so many classes has another value, all of them would be too many.
+        collapsible = tuple(
+            name
+            for name in collapsible
+            if 2 * len({row[names[name]] for row in fetched}) > len(fetched)
+        )
     if classes is None and collapsible:
         coarser = table.coarser_cells(collapsible)
         classes = fetch_classes(table, table.plain_cells(columns, coarser), names, limit)
@@ -86,6 +103,37 @@ def tallies(table: TalliedTable, sets: Sequence[Qid]) -> list[Tally]:
         for item in sets
     ]
     return [_tally_of(*classes_of_set, kinds, {}) for classes_of_set in tables]
+
+
+def values_and_sizes(
+    table: TalliedTable, columns: Qid, qid: Qid
+) -> tuple[list[Tally], ClassCounts]:
+    """Count each column, and the sizes of the classes of some of them, in one statement."""
+    kinds, most = table.kinds_of_values(columns), bounds.MAX_CLASSES
+    names = {name: f"q{i}" for i, name in enumerate(columns)}
+    sets = [[names[name] for name in qid], *([q] for q in names.values())]
+    counted = table.plain_cells(columns, {}).group_sets(sets, name="w", n="count(1)")
+    # Of the classes nothing is kept but their size.
+    known = {q: f"case when w > 0 then {q} end" for q in names.values()}
+    size, m = "case when w = 0 then n else 0 end", "case when w = 0 then 1 else n end"
+    rows = counted.select("w", **known, size=size, m=m)
+    rows = rows.group("w", *names.values(), "size", n="sum(m)")
+    limit = (most + 1) * len(columns) + bounds.MAX_SIZES
+    fetched = table.fetch_rows(rows, "count the values of each column", limit)
+    by_set: list[list[Row]] = [[] for _ in sets]
+    for row in fetched:
+        by_set[int(row["w"])].append(row)
+    sizes, *values = by_set
+    if any(len(of_column) > most for of_column in values):
+        raise refusals.too_many_classes(most, table.place)
+    sizes.sort(key=lambda row: int(row["size"]))
+    made = ClassCounts(
+        [int(row["size"]) for row in sizes], [int(row["n"]) for row in sizes], qid=qid
+    )
+    tables = (
+        _as_table(rows, {name: names[name]}) for name, rows in zip(columns, values, strict=True)
+    )
+    return [_tally_of(*of_column, kinds, {}) for of_column in tables], made
 
 
 def fetch_classes(

@@ -119,10 +119,12 @@ class SparkEngine:
     def tally(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count or sum over classes; on the driver only where they are not too many."""
         match asked:
-            case questions.ClassesWithValues(columns, collapsible):
-                return tally.tally(frame, columns, collapsible)
+            case questions.ClassesWithValues(columns, collapsible, by_place):
+                return tally.tally(frame, columns, collapsible, by_place=by_place)
             case questions.ClassesOfSets(column_sets):
                 return tally.tallies(frame, column_sets)
+            case questions.ValuesAndSizes(columns, qid):
+                return tally.values_and_sizes(frame, columns, qid)
             case questions.ClassesInRegions():
                 return region.classes(frame, asked)
             case questions.QuantileBins(column, n_bins):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anonrisk.engines.reading.text_files import canonical
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.project import modules
 from anonrisk.errors import ArgumentError, EngineError
 
@@ -67,7 +68,7 @@ def refuse_unknown(spark: SparkSession, encoding: str | None) -> None:
         return
     f, _ = modules(spark.range(1))
     try:
-        spark.range(1).select(f.decode(f.lit("a").cast("binary"), charset)).collect()
+        collect(spark.range(1).select(f.decode(f.lit("a").cast("binary"), charset)))
     except Exception as error:
         if not any(word in str(error) for word in _UNKNOWN):
             raise

@@ -8,6 +8,7 @@ from operator import add, and_, eq, ge, le, mod, mul, or_, sub
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedColumnError
 from anonrisk.measures.counts import contents as rules
@@ -60,7 +61,7 @@ def _found(
 ) -> dict[Name, ColumnContents]:
     rows: dict[int, list[Any]] = defaultdict(list)
     with guarded("look at the columns"):
-        for row in _looks(projection, held, asked, formats).collect():
+        for row in collect(_looks(projection, held, asked, formats)):
             rows[row["i"]].append(row)
     return {name: _made(kind, i, rows) for i, (name, kind) in enumerate(held.items())}
 
@@ -73,7 +74,7 @@ def some_texts(frame: DataFrame, asked: SomeTexts) -> dict[Name, list[str]]:
         for name in asked.columns:
             texts = projection.table.select(projection.column(name).cast("string").alias("t"))
             first = texts.where("t is not null").distinct().orderBy(projection.functions.md5("t"))
-            made[name] = [row[0] for row in first.limit(asked.at_most).collect()]
+            made[name] = [row[0] for row in collect(first.limit(asked.at_most))]
     return made
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines import refusals
 from anonrisk.engines.pushed import count
+from anonrisk.engines.spark import jobs
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rows import SparkTable, label_of
@@ -39,7 +40,7 @@ def class_sizes_by(frame: DataFrame, question: Question, by: Name) -> list[list[
     with guarded("count the groups"):
         projection = Projection.of(frame)
         groups = projection.table.select(projection.column(by)).distinct()
-        n_groups = groups.limit(bounds.MAX_GROUPS + 1).count()
+        n_groups = jobs.count(groups.limit(bounds.MAX_GROUPS + 1))
     refusals.check_groups(by, n_groups)
     return [
         refusals.in_order(
@@ -82,4 +83,4 @@ def marked(frame: DataFrame, columns: Sequence[Name], marker: str) -> int:
         if not texts:
             return 0
         same = reduce(or_, (projection.column(n).eqNullSafe(f.lit(marker)) for n in texts))
-        return int(projection.table.where(same).count())
+        return jobs.count(projection.table.where(same))

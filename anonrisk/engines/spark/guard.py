@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
-from traceback import walk_tb
 from typing import TYPE_CHECKING
 
+from anonrisk.engines.spark import jobs
 from anonrisk.errors import AnonRiskError, EngineError, SessionStoppedError, raise_alone
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ _TELLTALES = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 # Whose loggers write down, most of them at level DEBUG, what Spark answers, and with it the error.
 _TALKATIVE = ("py4j", "pyspark", "grpc")
 _inside: ContextVar[int] = ContextVar("anonrisk_inside_spark", default=0)
-_interrupted: ContextVar[bool] = ContextVar("anonrisk_interrupted_spark", default=False)
 
 
 class _Withhold(logging.Filter):
@@ -49,36 +48,7 @@ class _Withhold(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if not _inside.get():
             return True
-        if record.name == "root" and "py4j" not in record.pathname:
-            return True
-        if record.exc_info and _in_ctrl_c(record.exc_info[1]):
-            _interrupted.set(True)
-        return False
-
-
-def _in_ctrl_c(error: BaseException | None) -> bool:
-    """Return whether an error, or one behind it, comes out of pyspark's own handler of Ctrl-C.
-
-    The handler cancels all jobs and raises KeyboardInterrupt. But py4j cannot be asked while it
-    waits for an answer: cancelling fails, and with it whatever was asked, as if Spark had. Only
-    what py4j writes into the log of that still knows why.
-    """
-    while error is not None:
-        for frame, _ in walk_tb(error.__traceback__):
-            code = frame.f_code
-            if code.co_name == "signal_handler" and "pyspark" in code.co_filename:
-                return True
-        error = error.__cause__ or error.__context__
-    return False
-
-
-def _cancel() -> None:
-    """Do what pyspark's handler could not: the jobs would go on for nobody."""
-    from pyspark.sql import SparkSession
-
-    session = SparkSession.getActiveSession()
-    if session is not None:
-        session.sparkContext.cancelAllJobs()
+        return record.name == "root" and "py4j" not in record.pathname
 
 
 _WITHHOLD = _Withhold()
@@ -115,19 +85,23 @@ def _in_silence() -> Iterator[None]:
 
 
 @contextmanager
+def _saying(doing: str) -> Iterator[None]:
+    token = jobs.doing.set(doing)
+    try:
+        yield
+    finally:
+        jobs.doing.reset(token)
+
+
+@contextmanager
 def guarded(doing: str) -> Iterator[None]:
     """Run some Spark code; let our own errors and Ctrl-C through and replace all others."""
     try:
-        with _in_silence():
+        with _in_silence(), jobs.interruptible(), _saying(doing):
             yield
     except AnonRiskError as error:
         raise_alone(error)
     except Exception as error:  # noqa: BLE001
-        if _interrupted.get():
-            _interrupted.set(False)
-            with _in_silence(), suppress(Exception):
-                _cancel()
-            raise KeyboardInterrupt from None
         # Asking an error for its text is a call to Spark too, whose answer would be logged.
         with _in_silence():
             ours = _ours(error, doing)

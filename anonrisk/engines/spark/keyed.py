@@ -15,6 +15,7 @@ import numpy as np
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.spark.clock import instant
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.project import Projection
 from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
 from anonrisk.measures.counts.question import Question
@@ -53,7 +54,7 @@ def counts(frame: DataFrame, asked: KeyedTally) -> KeyedCounts:
         hashed = plan.functions.udf(_hashes(asked, plan.letters), "binary", useArrow=False)
         cells = [plan.functions.col(c) for c in plan.cells]
         made = plan.grouped().select(hashed(*cells).alias("h"), *plan.flags, "n")
-        rows = made.limit(limits.MAX_KEYED + 1).collect()
+        rows = collect(made.limit(limits.MAX_KEYED + 1))
     limits.check_keyed(len(rows))
     unit, qid = asked.question.unit, asked.question.qid
     if unit is not None and (n_lost := sum(row["n"] for row in rows if row["v"])):
@@ -128,7 +129,7 @@ def _below(plan: _KeyedPlan, asked: SketchTally, n_classes: int) -> tuple[list[A
             result = classes.select(made.alias("h"), "n")
             if end < ALL:
                 result = result.where(f.col("h") < f.lit(end - ALL // 2))
-            rows = result.limit(most + 1).collect()
+            rows = collect(result.limit(most + 1))
         if len(rows) <= most:
             return rows, end
         share = min(share, 1.0) / 2
@@ -189,14 +190,14 @@ class _KeyedPlan:
         # A hash takes no notice of what is missing.
         parts = [part for c in self.cells for part in (f.col(c), f.col(c).isNull())]
         distinct = f.approx_count_distinct(f.when(kept, f.xxhash64(*parts)), _ERROR)
-        (row,) = table.agg(
+        added = table.agg(
             f.count(f.lit(1)).alias("rows"),
             f.sum(f.when(kept, f.lit(0)).otherwise(f.lit(1))).alias("dropped"),
             distinct.alias("classes"),
             *(f.count(f.col(c)).alias(f"k{i}") for i, c in enumerate(self.cells)),
             *(f.count(f.when(kept, f.col(c))).alias(f"c{i}") for i, c in enumerate(self.cells)),
-        ).collect()
-        return row
+        )
+        return collect(added)[0]
 
     def _records(self) -> DataFrame:
         projection = self.projection

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.engines.spark.clock import on_calendar, whole_part
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.linked import Linked
 from anonrisk.engines.times import check_moment
 from anonrisk.measures.counts.traces import LinkCounts
@@ -39,7 +40,7 @@ def links(frame: DataFrame, question: LinkQuestion) -> LinkCounts:
     seen = linked.checked()
     with guarded("link the persons"):
         pairs = _pairs(linked, question, seen["low"], seen["high"])
-        rows = _right(linked, _persons(linked, pairs)).unionAll(_wrong(linked, pairs)).collect()
+        rows = collect(_right(linked, _persons(linked, pairs)).unionAll(_wrong(linked, pairs)))
     results = {name: sum(row[name] or 0 for row in rows) for name in _SUMS}
     n_both = int(results["both"])
     return LinkCounts(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.spark.clock import clock
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.times import missing_time
 from anonrisk.measures.counts.traces import check_any, missing_items, missing_user
@@ -101,7 +102,7 @@ class Linked:
                 f.sum(f.when(f.col("u").isNull(), f.col("all"))).alias("no_user"),
                 (f.sum(square) / 2).alias("pairs"),
             )
-            row = totals.collect()[0].asDict()
+            row = collect(totals)[0].asDict()
         results = {name: int(value or 0) for name, value in row.items()}
         if results["no_user"]:
             raise missing_user(self.user, results["no_user"])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.engines import refusals
 from anonrisk.engines.spark import count
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.project import Projection
 from anonrisk.measures.counts import bounds
 from anonrisk.measures.counts.class_sizes import ClassCounts
@@ -44,7 +45,7 @@ def combinations(frame: DataFrame, asked: LinkedClasses) -> LinkedCounts:
         n_combinations, n_persons, n_shared = _sizes_of_join(classes)
         refusals.check_shared([question.unit for _, question in tables], n_shared)
         refusals.check_combinations(n_combinations, MOST)
-        rows = _histogram(classes).collect()
+        rows = collect(_histogram(classes))
     results = sorted((row for row in rows if row["members"]), key=lambda row: row["n"])
     persons = {row["n"]: row["persons"] for row in rows if row["persons"]}
     counted = ClassCounts(
@@ -99,7 +100,7 @@ def _sizes_of_join(
     several = reduce(lambda first, other: first + other, (item.cast("int") for item in there)) > 1
     shared = [f.count(f.when(item & several, 1)) for item in there]
     persons = [f.count(f.when(item, 1)) for item in there]
-    total, *numbers = _outer(degrees).agg(f.sum(each), *persons, *shared).collect()[0]
+    total, *numbers = collect(_outer(degrees).agg(f.sum(each), *persons, *shared))[0]
     own = len(classes)
     return float(total or 0.0), tuple(numbers[:own]), tuple(numbers[own:])
 

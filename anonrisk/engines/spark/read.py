@@ -14,6 +14,7 @@ from anonrisk.core.column_roles import Roles
 from anonrisk.engines.reading import files
 from anonrisk.engines.spark import charsets, lines, read_csv, read_json, roles
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import collect, run
 from anonrisk.engines.spark.project import Projection
 from anonrisk.errors import ArgumentError, UnreadableTableError
 
@@ -92,7 +93,7 @@ def _check(
             for test in (fits, column.rlike(_WHOLE), exact)
         ]
     named = [item.alias(f"s{i}") for i, item in enumerate(sums)]
-    results = list(projection.table.agg(*named).collect()[0])
+    results = list(collect(projection.table.agg(*named))[0])
     whole = {}
     for i, (name, kind) in enumerate(kinds.items()):
         others, broken, lost = results[3 * i : 3 * i + 3]
@@ -440,7 +441,7 @@ def write(spark: SparkSession, text: str, path: str) -> None:
         from pyspark.sql import functions as f
 
         item = spark.range(1, numPartitions=1).select(f.lit(text).alias("value"))
-        item.write.mode("overwrite").text(path)
+        run(spark, lambda: item.write.mode("overwrite").text(path))
 
 
 def _options(format: str) -> dict[str, str]:  # noqa: A002

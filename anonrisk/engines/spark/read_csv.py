@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.reading import csv_text, files
 from anonrisk.engines.spark import charsets
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.lines import BEGIN, any_of
 from anonrisk.engines.spark.project import Projection, modules
 from anonrisk.errors import ArgumentError, UnreadableTableError
@@ -92,9 +93,8 @@ def look(source: TextSource, sep: str) -> list[Head]:
             any_of(f, below).alias("blank"),
         )
         .limit(_HEADS + 1)
-        .collect()
     )
-    heads = sorted((_head(source, row) for row in result), key=lambda head: head.paths)
+    heads = sorted((_head(source, row) for row in collect(result)), key=lambda head: head.paths)
     _check_heads(source, heads)
     return heads
 
@@ -144,7 +144,7 @@ def _first_row(source: TextSource, head: Head, sep: str) -> list[str]:
     f, _ = modules(lines)
     cut = f.substring("line", 1, _LONGEST).alias("line")
     first = lines.where((f.col("path") == head.paths[0]) & (f.col("block") == 0))
-    result = first.select("id", cut).orderBy("id").limit(_HEADS).collect()
+    result = collect(first.select("id", cut).orderBy("id").limit(_HEADS))
     part = source.part(head.paths[0])
     return next(csv_text.rows(part, [f"{row.line}\n" for row in result], sep), [])
 
@@ -206,7 +206,7 @@ def check_across_lines(source: TextSource, sep: str, width: int) -> bool:
         "kept": kept,
     }
     aggregated = [f.min(f.when(test, f.col("path"))).alias(key) for key, test in problems.items()]
-    result = seen.agg(*aggregated).collect()[0]
+    result = collect(seen.agg(*aggregated))[0]
     if result.broken is not None:
         raise _not_certain(source, result.broken)
     both = result.lossy if result.lossy is not None and result.kept is not None else None

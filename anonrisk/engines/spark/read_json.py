@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.reading import files
 from anonrisk.engines.spark import charsets
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.lines import any_of
 from anonrisk.engines.spark.project import modules
 from anonrisk.errors import ArgumentError, UnreadableTableError
@@ -74,7 +75,7 @@ def _check(source: TextSource, fields: Sequence[Any]) -> None:
     f, _ = modules(lines)
     line = f.col("line")
     mixed = [_mixes(f, line, field) for field in fields]
-    result = lines.agg(
+    looked = lines.agg(
         f.min(f.when(f.col("lost"), f.struct("path", "raw"))).alias("lost"),
         f.min(f.when(line.contains("\0"), f.struct("path", "raw"))).alias("nul"),
         f.min(f.when(~line.rlike(r"\A[ \t\r]*+\z") & ~_is_object(f, line), f.col("path"))).alias(
@@ -82,7 +83,8 @@ def _check(source: TextSource, fields: Sequence[Any]) -> None:
         ),
         f.min(f.when(_has_half(f, line), f.col("path"))).alias("half"),
         *(any_of(f, test).alias(f"m{i}") for i, test in enumerate(mixed)),
-    ).collect()[0]
+    )
+    result = collect(looked)[0]
     for row, lost in ((result.lost, True), (result.nul, False)):
         if row is not None:
             source.refuse_damaged(row.path, row.raw, lost=lost, nul=not lost)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rewrite import refusing
 from anonrisk.errors import ArgumentError
@@ -80,9 +81,8 @@ def counted(
     """Count records of which the conditions hold; None stands for all columns together."""
     f = projection.functions
     any_ = reduce(or_, lost.values(), f.lit(1) == f.lit(0))
-    row = table.agg(f.count(f.lit(1)), *map(f.count_if, [*lost.values(), any_])).first()
-    assert row is not None  # noqa: S101
-    n_records, *n_lost, n_unseen = row
+    added = table.agg(f.count(f.lit(1)), *map(f.count_if, [*lost.values(), any_]))
+    n_records, *n_lost, n_unseen = collect(added)[0]
     by_column = {name: n for name, n in zip(lost, n_lost, strict=True) if name is not None}
     return UnseenCounts(n_records, n_unseen, by_column)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,8 @@ from anonrisk.engines import refusals
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.project import Projection
+from anonrisk.engines.spark.jobs import collect
+from anonrisk.engines.spark.project import Projection, modules
 from anonrisk.engines.spark.recode import counted, day, expression, in_bins, kind_of, replaced
 from anonrisk.engines.spark.rewrite import refusing
 from anonrisk.engines.spark.tally import brought, cell
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
     from anonrisk.measures.counts.question import ClassesInRegions
     from anonrisk.measures.recode import Recoding
     from anonrisk.measures.recode.regions import ByRegion, Regions
+
+# Of a whole number of Spark, but for its sign.
+_BITS = 63
 
 
 def by_region(frame: DataFrame, regions: Regions, unseen: str) -> DataFrame:
@@ -60,6 +65,10 @@ def classes(frame: DataFrame, asked: ClassesInRegions) -> PlacedTally | None:
             chosen[list(asked.chosen)] = 1
             table = table.where(_whole_numbers(f, chosen.tolist())[region] == 1)
         placed = [_place(projection, name, recoding) for name, recoding in asked.places.items()]
+        if not asked.values:
+            n_places = [recoding.n_places for recoding in asked.places.values()]
+            n_regions = 1 if asked.regions is None else len(asked.regions)
+            return _packed(table, [region, *placed], [n_regions, *n_places])
         cells = [region, *placed, *(cell(projection, name) for name in asked.values)]
         result = brought(table, dict(enumerate(cells)), bounds.MAX_CLASSES)
     if result is None:
@@ -72,6 +81,41 @@ def classes(frame: DataFrame, asked: ClassesInRegions) -> PlacedTally | None:
         domain, codes = coded_rows(made, i)
         values[name] = typed(domain, kind_of(projection, name)), codes
     return PlacedTally(numbers[0], numbers[1:], counts, values)
+
+
+def _packed(table: DataFrame, cells: list[Any], sizes: list[int]) -> PlacedTally | None:
+    """Bring classes as whole numbers, those of a part of the table in one row.
+
+    A row of Python for each of millions of classes would take a gigabyte. How many there are was
+    counted, or follows from the cells that there are.
+    """
+    f, _ = modules(table)
+    # One more of each, for what has no place; as many columns as go into 63 bits.
+    keys: list[tuple[Any, list[int]]] = []
+    for place, size in zip(cells, sizes, strict=True):
+        shifted = (place + 1).cast("long")
+        if keys and math.prod(keys[-1][1]) * (size + 1) < 2**_BITS:
+            key, packed = keys[-1]
+            keys[-1] = key * f.lit(size + 1) + shifted, [*packed, size + 1]
+        else:
+            keys.append((shifted, [size + 1]))
+    names = [f"k{i}" for i in range(len(keys))]
+    chosen = table.select(*(key.alias(name) for name, (key, _) in zip(names, keys, strict=True)))
+    counted = chosen.groupBy(*names).agg(f.count(f.lit(1)).alias("n"))
+    parts = counted.groupBy(f.spark_partition_id().alias("part"))
+    rows = collect(parts.agg(*(f.collect_list(name).alias(name) for name in (*names, "n"))))
+    columns = {
+        name: np.concatenate([np.zeros(0, np.int64), *(np.asarray(row[name]) for row in rows)])
+        for name in (*names, "n")
+    }
+    if len(columns["n"]) > bounds.MAX_PLACED:
+        return None
+    places = [
+        number.astype(np.int64) - 1
+        for name, (_, packed) in zip(names, keys, strict=True)
+        for number in np.unravel_index(columns[name], packed)
+    ]
+    return PlacedTally(places[0], places[1:], columns["n"], {})
 
 
 def unseen(frame: DataFrame, regions: Regions) -> UnseenCounts:

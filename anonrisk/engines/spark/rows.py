@@ -13,6 +13,7 @@ from anonrisk.engines import refusals
 from anonrisk.engines.order import as_number
 from anonrisk.engines.pushed import rows as steps
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import collect, count
 from anonrisk.engines.spark.project import Projection, modules
 from anonrisk.measures import tcloseness
 from anonrisk.measures.counts import bounds
@@ -157,7 +158,7 @@ class SparkTable:
         """Run the steps in one action, and bring the rows to the driver."""
         with guarded(doing):
             made = frame_of(rows)
-            result = (made if most is None else made.limit(most)).collect()
+            result = collect(made if most is None else made.limit(most))
         return [{name: label_of(cell) for name, cell in row.asDict().items()} for row in result]
 
     def moves_first(self, records: Rows) -> bool:
@@ -188,7 +189,7 @@ class SparkTable:
     def n_rows(self) -> int:
         """Count all rows."""
         with guarded("count the rows"):
-            return self.frame.count()
+            return count(self.frame)
 
     def split_shares(self, rows: Rows, _: Rows, alone: Rows, column: Name) -> Rows:
         """Add what an ordered distance needs, after a look at the values."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from anonrisk.engines.refused import STREAM, refused
 from anonrisk.engines.spark import project, recode, roles, steps
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import collect, count
 from anonrisk.measures.counts.schema import Schema
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class SparkSchema(Schema):
     def has_rows(self) -> bool:
         """Return whether there is any row; no cell comes to the driver."""
         with guarded("look for a row"):
-            return bool(self.table.limit(1).count())
+            return bool(count(self.table.limit(1)))
 
     def scale_of(self, column: Name) -> str | None:
         """Look at the type."""
@@ -82,10 +83,11 @@ class SparkSchema(Schema):
         # The remainder of an infinite one is NaN, and greater than anything to Spark.
         number = f"cast({projection.text(column)} as double)"
         with guarded("look for fractions"):
-            (row,) = projection.table.selectExpr(
+            looked = projection.table.selectExpr(
                 f"coalesce(max(abs({number})), 0D) as largest",
                 f"coalesce(max(abs({number} % 1D)), 0D) = 0D as whole",
-            ).collect()
+            )
+            (row,) = collect(looked)
         return float(row["largest"]) if row["whole"] else None
 
     def is_whole(self, column: Name) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines import refusals
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedColumnError
 from anonrisk.measures.counts.class_sizes import ClassCounts
@@ -87,7 +88,7 @@ class SparkSets:
         n_dropped = self._refused()
         with guarded("count the classes"):
             rows: dict[int, list[Row]] = defaultdict(list)
-            for row in self._histograms(sets).collect():
+            for row in collect(self._histograms(sets)):
                 rows[row["s"]].append(row)
         for s, i in self._singles(sets).items():
             looks = {kind: sum(row[kind] for row in rows[s]) for kind in self._looks(i)}
@@ -277,7 +278,7 @@ class SparkSets:
             f.min("number").alias("least"),
             f.max("number").alias("most"),
         )
-        return grouped.agg(*asked).withColumn("hash", f.xxhash64("word")).collect()
+        return collect(grouped.agg(*asked).withColumn("hash", f.xxhash64("word")))
 
     def _with_coarser(
         self,
@@ -340,7 +341,8 @@ class SparkSets:
         asked = [kind for i in range(self._n_given) for kind in self._numerals(i)]
         with guarded("look at the columns"):
             table = self.kept(self.projection.table)
-            row = list(table.agg(*(f.count(f.when(is_one, 1)) for is_one in asked)).first() or ())
+            added = table.agg(*(f.count(f.when(is_one, 1)) for is_one in asked))
+            row = list(collect(added)[0])
         return [Numerals(*row[i : i + 3]) for i in range(0, len(row), 3)]
 
     def _numerals(self, i: int) -> tuple[Column, Column, Column]:
@@ -374,8 +376,7 @@ class SparkSets:
                 asked |= {f"{kind}{i}": counted & looks[kind] for kind in looks}
             with guarded("look at the columns"):
                 numbers = [f.count(f.when(asked[name], 1)) for name in asked]
-                row = self.projection.table.agg(*numbers).first()
-            assert row is not None  # noqa: S101 - an aggregate has one row
+                row = collect(self.projection.table.agg(*numbers))[0]
             self._known_facts = dict(zip(asked, row, strict=True))
         return self._known_facts
 

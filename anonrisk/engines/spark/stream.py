@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.engines.spark import roles
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import count, run
 from anonrisk.engines.spark.read import NOTHING_IGNORED
 from anonrisk.errors import RoleConflictError
 
@@ -31,17 +32,21 @@ def stored(batch: DataFrame, place: str) -> DataFrame:
             f"column {COLUMN!r} would be lost: folders of batches have that name; rename it first"
         )
     with guarded("store a batch"):
-        roles.without_others(batch).write.mode("overwrite").parquet(place)
+        _write(roles.without_others(batch), place)
         return batch.sparkSession.read.options(**NOTHING_IGNORED).parquet(place)
 
 
 def n_rows(batch: DataFrame) -> int:
     """Count the rows of a batch that was stored."""
     with guarded("count the rows of a batch"):
-        return int(batch.count())
+        return count(batch)
 
 
 def emptied(batch: DataFrame, place: str) -> None:
     """Leave a folder that has the columns of a batch and none of its rows."""
     with guarded("empty the folder of a batch"):
-        roles.without_others(batch).limit(0).write.mode("overwrite").parquet(place)
+        _write(roles.without_others(batch).limit(0), place)
+
+
+def _write(table: DataFrame, place: str) -> None:
+    run(table.sparkSession, lambda: table.write.mode("overwrite").parquet(place))

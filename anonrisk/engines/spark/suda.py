@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.change import Totals
 from anonrisk.measures.suda import exponent, weights
@@ -108,16 +109,15 @@ class _Scores:
         f = self.f
         by_size = [f.sum(f.size(self._of_size(n + 1))) for n in range(len(self.weights))]
         power = exponent(self.n_columns)
-        row = self.table.agg(
+        added = self.table.agg(
             f.count(f.lit(1)),
             f.sum("score"),
             f.max("score"),
             f.sum(f.pow(f.col("score"), f.lit(-power))),
             *by_size,
             *(f.sum(f"p{i}") for i in range(self.n_columns)),
-        ).first()
-        assert row is not None  # noqa: S101 - an aggregate has one row
-        n_scored, score, largest, adjustment, *rest = (value or 0 for value in row)
+        )
+        n_scored, score, largest, adjustment, *rest = (value or 0 for value in collect(added)[0])
         sizes, parts = rest[: len(by_size)], rest[len(by_size) :]
         return Totals(
             n_scored, float(score), float(largest), float(adjustment), tuple(sizes), tuple(parts)

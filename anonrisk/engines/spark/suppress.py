@@ -11,6 +11,7 @@ from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import kind_of, replaced, type_of
 from anonrisk.engines.spark.rewrite import refusing, with_sizes
@@ -161,11 +162,11 @@ class _Marking:
         f = self.f
         members = f.count(f.lit(1)) if self.question.unit is None else f.countDistinct("u")
         classes = table.groupBy(*self.qs).agg(members.alias("n"))
-        left = classes.where(f.col("n") < self.k).limit(1).collect()
+        left = collect(classes.where(f.col("n") < self.k).limit(1))
         if not left:
             return None
         order = [f.col(q).cast("string").asc_nulls_first() for q in self.qs]
-        others = classes.where(f.col("n") >= self.k).orderBy("n", *order).limit(1).collect()
+        others = collect(classes.where(f.col("n") >= self.k).orderBy("n", *order).limit(1))
         if not others:
             refusals.check_k(self.k, left[0]["n"])
         return reduce(and_, (f.col(q).eqNullSafe(f.lit(others[0][q])) for q in self.qs))

@@ -9,6 +9,7 @@ from anonrisk.engines.pushed import tally as pushed_tally
 from anonrisk.engines.pushed.rows import Made
 from anonrisk.engines.spark.clock import instant
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import day, in_bins, kind_of, type_of
 from anonrisk.engines.spark.rows import SparkTable
@@ -26,17 +27,31 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.pushed.rows import Rows
+    from anonrisk.measures.counts.class_sizes import ClassCounts
     from anonrisk.measures.counts.tally import Tally
 
 
-def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0) -> Tally:
+def tally(
+    frame: DataFrame,
+    columns: Qid,
+    collapsible: Qid = (),
+    limit: int = 0,
+    *,
+    by_place: bool = False,
+) -> Tally:
     """Count the classes of some columns; close values are put together if there are too many."""
-    return pushed_tally.tally(_TalliedFrame(frame), columns, collapsible, limit)
+    table = _TalliedFrame(frame)
+    return pushed_tally.tally(table, columns, collapsible, limit, by_place=by_place)
 
 
 def tallies(frame: DataFrame, sets: Sequence[Qid]) -> list[Tally]:
     """Count the classes of several sets of columns in one job: each record once for every set."""
     return pushed_tally.tallies(_TalliedFrame(frame), sets)
+
+
+def values_and_sizes(frame: DataFrame, columns: Qid, qid: Qid) -> tuple[list[Tally], ClassCounts]:
+    """Count each column, and the sizes of the classes of some of them, in one job."""
+    return pushed_tally.values_and_sizes(_TalliedFrame(frame), columns, qid)
 
 
 class _TalliedFrame(SparkTable):
@@ -123,7 +138,7 @@ def _cuts(projection: Projection, names: list[Name], n_bins: int) -> list[list[f
         )
         for i, name in enumerate(names)
     ]
-    row = projection.table.agg(*results, *infinite).collect()[0]
+    row = collect(projection.table.agg(*results, *infinite))[0]
     for i, name in enumerate(names):
         limits.refuse_infinite(row[f"i{i}"], name)
     return [None if cuts is None else [float(cut) for cut in cuts] for cuts in row[: len(names)]]

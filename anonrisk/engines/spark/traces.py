@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.progress import tell
 from anonrisk.engines.spark.clock import on_calendar
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.linked import Linked
 from anonrisk.engines.times import tied_times
 from anonrisk.measures.counts.traces import StepCounts, TraceCounts
@@ -219,7 +220,7 @@ def _popularity(linked: Linked) -> tuple[tuple[tuple[int, int], ...], int]:
         total = f.sum(f.col("span").cast("decimal(38,0)")).cast("decimal(38,0)").alias("value")
         result = result.unionAll(ends.agg(f.lit(0).cast("long").alias("n"), total))
     with guarded("count the items"):
-        rows = {int(row["n"]): int(row["value"] or 0) for row in result.collect()}
+        rows = {int(row["n"]): int(row["value"] or 0) for row in collect(result)}
     span = rows.pop(0, 0)
     return tuple(sorted(rows.items())), span
 
@@ -238,7 +239,7 @@ def _refuse_ties(linked: Linked, question: TraceQuestion) -> None:
     f = linked.f
     with guarded("order the records"):
         events = linked.records().groupBy("u", "t").agg(f.count(f.lit(1)).alias("n"))
-        tied = events.where(f.col("n") > 1).agg(f.sum("n").alias("n")).collect()[0]["n"]
+        tied = collect(events.where(f.col("n") > 1).agg(f.sum("n").alias("n")))[0]["n"]
     if tied:
         raise tied_times(question.time, int(tied))
 
@@ -300,7 +301,7 @@ class _TracesPlan:
 
     def _steps(self, sums: list[DataFrame], n_asked: int) -> tuple[StepCounts, ...]:
         """Bring all lengths to the driver in one action."""
-        rows = reduce(lambda first, other: first.unionAll(other), sums).collect()
+        rows = collect(reduce(lambda first, other: first.unionAll(other), sums))
         results = {int(row["s"]): row for row in rows}
         draws = self.question.draws
         return tuple(_step(s, results.get(s), n_asked, draws) for s in self.question.lengths)

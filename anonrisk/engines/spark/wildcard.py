@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines import refusals
+from anonrisk.engines.spark.jobs import collect
 from anonrisk.measures.counts import bounds
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class SparkMatchedKeys:
     def fetch(self, table: DataFrame, most: int) -> list[Row]:
         """Bring so many rows to the driver, in one job: a limit alone would look part by part."""
         rows = self.f.collect_list(self.f.struct(*table.columns)).alias("rows")
-        fetched: list[Row] = table.limit(most).agg(rows).collect()[0]["rows"]
+        fetched: list[Row] = collect(table.limit(most).agg(rows))[0]["rows"]
         return fetched
 
     def histogram(self) -> DataFrame:

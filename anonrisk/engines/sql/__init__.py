@@ -103,7 +103,7 @@ class SqlEngine:
                 return tally.tally(table, columns, collapsible)
             case questions.ClassesOfSets(each):
                 return tally.tallies(table, each)
-            case questions.ClassesInRegions():
+            case questions.ClassesInRegions() | questions.ValuesAndSizes():
                 raise refusals.too_many_classes(bounds.MAX_CLASSES, tally.OUT)
             case questions.SumsOfWeights(question, weight):
                 return pushed_population.weighted(table, question, weight)

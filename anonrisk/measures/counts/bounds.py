@@ -7,6 +7,8 @@ MAX_PROFILES = 100_000
 MAX_ORDERED = 100_000
 # Classes that a plan may be made from.
 MAX_CLASSES = 500_000
+# The same where all that is brought of a class is a few whole numbers.
+MAX_PLACED = 4_000_000
 # Bins that numbers are put into before they are counted, where there are too many classes.
 FINE_BINS = 128
 # Sets of columns that records miss, where a missing cell matches every value: every two of them

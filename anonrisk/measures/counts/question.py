@@ -159,11 +159,13 @@ class LinkedClasses(Asks[LinkedCounts]):
 class ClassesWithValues(Asks[Tally]):
     """The classes of some columns with their values, which stay inside.
 
-    Where there are too many, close values of the collapsible columns may be put together.
+    Where there are too many, close values of the collapsible columns may be put together; if the
+    caller can count by place instead, only where such a column has too many values by itself.
     """
 
     columns: Qid
     collapsible: Qid = ()
+    by_place: bool = False
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,22 @@ class ClassesOfSets(Asks[list[Tally]]):
     """The classes of several sets of columns, with their values, from one look at the table."""
 
     sets: tuple[Qid, ...]
+
+
+@dataclass(frozen=True)
+class ValuesAndSizes(Asks[tuple[list[Tally], ClassCounts]]):
+    """The values of each column, and the sizes of the classes of some, from one look at the table.
+
+    Attributes
+    ----------
+    columns : names
+        Each is counted for itself.
+    qid : names
+        More than one of them, of whose classes the sizes are counted.
+    """
+
+    columns: Qid
+    qid: Qid
 
 
 @dataclass(frozen=True)

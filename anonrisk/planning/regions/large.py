@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonrisk.errors import PlanError, TooManyClassesError
 from anonrisk.measures.counts import bounds
-from anonrisk.measures.counts.question import ClassesInRegions, ClassesWithValues, Question
+from anonrisk.measures.counts.question import (
+    ClassesInRegions,
+    ClassesWithValues,
+    Question,
+    ValuesAndSizes,
+)
 from anonrisk.measures.counts.tally import Margins
 from anonrisk.planning.losses.base import entropy_of
 from anonrisk.planning.outcome import PlanOutcome
@@ -27,7 +32,8 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.base import Engine
-    from anonrisk.measures.counts.tally import Domain, PlacedTally
+    from anonrisk.measures.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.tally import Domain, PlacedTally, Tally
     from anonrisk.measures.recode.regions import Regions
     from anonrisk.planning.goal import SensitiveGoal
     from anonrisk.planning.goals import PlanRequest
@@ -141,6 +147,7 @@ def in_stages(
     k: int,
     *,
     n_values: int,
+    most: int,
     count: Callable[[Partition | None, Sequence[int], Integers], PlacedTally | None],
     rule: Callable[[PlacedTally], CutRule],
 ) -> Partition:
@@ -152,6 +159,8 @@ def in_stages(
         The columns, what their detail is worth, and the fewest records of a region.
     n_values : int
         How many classes other columns make of one, at most.
+    most : int
+        How many classes can be counted at once.
     count : callable
         Counts some of the regions found so far, columns in some detail; None if that is too much.
     rule : callable
@@ -161,7 +170,7 @@ def in_stages(
     tree = RegionTree([np.zeros(1, dtype=np.int64)], [whole], [axes[0].counts.sum(keepdims=True)])
     # The details in which each region was cut.
     tried = np.zeros((1, len(axes)), dtype=np.int64)
-    asking = _Asking(axes, weights, n_values)
+    asking = _Asking.first(axes, weights, n_values, most)
     for jobs in range(MAX_JOBS, 0, -1):
         text = tree.partition()
         ahead = np.flatnonzero(text.sizes >= 2 * k)
@@ -209,8 +218,17 @@ class _Asking:
     axes: Sequence[StagedAxis]
     weights: Sequence[float]
     n_values: int
-    room: float = field(default_factory=lambda: 16.0 * bounds.MAX_CLASSES)
-    room_in_full: float = field(default_factory=lambda: float(bounds.MAX_CLASSES))
+    most: int
+    # Before anything is known of the cells that hold no record, as if all did.
+    room: float
+    room_in_full: float
+
+    @classmethod
+    def first(
+        cls, axes: Sequence[StagedAxis], weights: Sequence[float], n_values: int, most: int
+    ) -> _Asking:
+        """Ask for what is certain to be no more than can be brought."""
+        return cls(axes, weights, n_values, most, float(most), float(most))
 
     @property
     def full(self) -> list[int]:
@@ -255,8 +273,8 @@ class _Asking:
         if counted is None:
             room = getattr(self, which) / 4
         else:
-            room = 0.7 * bounds.MAX_CLASSES * stage.most / len(counted.counts)
-        return replace(self, **{which: max(room, float(bounds.MAX_CLASSES))})
+            room = 0.7 * self.most * stage.most / len(counted.counts)
+        return replace(self, **{which: max(room, float(self.most))})
 
     def _classes(self, details: Sequence[int], boxes: Integers, sizes: Integers) -> Floats:
         cells = [
@@ -329,12 +347,11 @@ def large_plan(
 ) -> Plan:
     """Make a plan by region in stages; what the table is before it, the engine counts."""
     qid, rule = request.qid, request.on_all_columns()
-    margins = margins_of(engine, frame, (*qid, *beside(rule.goals, None)), free)
+    margins, counted = margins_of(engine, frame, (*qid, *beside(rule.goals, None)), qid, free)
     regions, after = divide_in_stages(
         engine, frame, margins, qid, rule.k,
         loss=loss, by_column=by_column, weights=weights, goals=rule.goals, median=median,
     )  # fmt: skip
-    (counted,) = engine.count(frame, Question((qid,)))
     before = PlanOutcome(
         counted.n_records,
         counted.n_classes,
@@ -351,19 +368,32 @@ def large_plan(
     )
 
 
-def margins_of(engine: Engine, frame: Any, columns: Qid, free: Qid) -> Margins:
-    """Count columns one by one; close values of the free ones may be put together for that."""
-    results = {}
-    for name in columns:
-        asked = ClassesWithValues((name,), (name,) if name in free else ())
-        try:
-            results[name] = engine.tally(frame, asked)
-        except TooManyClassesError:
-            raise TooManyClassesError(
-                f"column {name!r} alone has more than {bounds.MAX_CLASSES:,} different values, too "
-                "many to bring to the driver; recode it first, or leave it out"
-            ) from None
-    return Margins.of(results)
+def margins_of(
+    engine: Engine, frame: Any, columns: Qid, qid: Qid, free: Qid
+) -> tuple[Margins, ClassCounts]:
+    """Count each column for itself, and the sizes of classes, in one look at the table.
+
+    Where a column alone is too much they are counted one by one, and close values of the free ones
+    may be put together.
+    """
+    try:
+        tallies, sizes = engine.tally(frame, ValuesAndSizes(columns, qid))
+    except TooManyClassesError:
+        made = {name: _margin_of(engine, frame, name, free) for name in columns}
+        (sizes,) = engine.count(frame, Question((qid,)))
+        return Margins.of(made), sizes
+    return Margins.of(dict(zip(columns, tallies, strict=True))), sizes
+
+
+def _margin_of(engine: Engine, frame: Any, name: Name, free: Qid) -> Tally:
+    asked = ClassesWithValues((name,), (name,) if name in free else ())
+    try:
+        return engine.tally(frame, asked)
+    except TooManyClassesError:
+        raise TooManyClassesError(
+            f"column {name!r} alone has more than {bounds.MAX_CLASSES:,} different values, too "
+            "many to bring to the driver; recode it first, or leave it out"
+        ) from None
 
 
 def divide_in_stages(
@@ -416,7 +446,8 @@ def divide_in_stages(
         return CutRule(k, worth, kept, median)
 
     n_values = math.prod(len(margins.domains[name]) + 1 for name in asked)
-    parts = in_stages(axes, worth, k, n_values=n_values, count=count, rule=rule)
+    most = bounds.MAX_CLASSES if asked else bounds.MAX_PLACED
+    parts = in_stages(axes, worth, k, n_values=n_values, most=most, count=count, rule=rule)
     regions, after, _ = told(fine, qid, margins, parts)
     return regions, replace(after, average_risk=after.n_classes / after.n_records)
 
