@@ -17,7 +17,7 @@ from keys import KEY, SECRET
 from anonrisk.errors import ArgumentError, StateError, UnsupportedColumnError
 from anonrisk.pseudonyms.encoding import LETTERS, agreed, encoded, letter_of, name_bytes
 from anonrisk.pseudonyms.keys import Key, hkdf
-from anonrisk.pseudonyms.pseudonym import keyed_digest
+from anonrisk.pseudonyms.pseudonym import keyed_digests
 
 # RFC 5869, appendix A: secret, salt, info, what is derived.
 RFC_5869 = [
@@ -57,11 +57,14 @@ def test_a_subkey_is_for_one_purpose():
     assert len({KEY.derived("a"), KEY.derived("b"), Key.generate().derived("a")}) == 3
 
 
-@given(st.binary(max_size=150), st.binary(max_size=99), st.binary(max_size=99))
-def test_a_digest_is_the_usual_hmac(secret, start, end):
+@given(st.binary(max_size=150), st.binary(max_size=99), st.lists(st.binary(max_size=99)))
+def test_digests_are_the_usual_hmac(secret, start, ends):
     import hmac
 
-    assert keyed_digest(secret, start)(end) == hmac.digest(secret, start + end, "sha256")
+    expected = b"".join(hmac.digest(secret, start + end, "sha256") for end in ends)
+    digests = keyed_digests(secret, start)
+    assert digests(ends) == expected
+    assert b"".join(digests([end]) for end in ends) == expected
 
 
 def test_vectors_are_those_by_hand():

@@ -38,8 +38,10 @@ class Batch:
 
     def n_missing(self, name: Name) -> int:
         """Count the rows that miss a column."""
-        missing = [cell is None for cell in self.columns[name]]
-        return int(self.rows[missing].sum())
+        cells = self.columns[name]
+        if None not in cells:
+            return 0
+        return int(self.rows[[cell is None for cell in cells]].sum())
 
     def complete(self, names: Sequence[Name]) -> Batch:
         """Leave out the classes that miss one of these columns."""
@@ -52,24 +54,36 @@ class Batch:
         columns = {name: [cells[i] for i in kept] for name, cells in self.columns.items()}
         return Batch(columns, self.letters, self.rows[kept])
 
-    def encoded(self, name: Name) -> list[bytes]:
-        """Encode the cells of a column."""
+    def encoded(self, name: Name) -> tuple[list[bytes], str]:
+        """Encode the cells of a column, and give its letter."""
         cells, letter = self.columns[name], self.letters[name]
-        if letter == "T":
-            if any(cell is not None and cell % 1000 for cell in cells):
-                raise too_fine(name)
-            cells, letter = [None if cell is None else cell // 1000 for cell in cells], "t"
-        if letter == "t":
-            return [encoding.MISSING if cell is None else sized(b"t%d" % cell) for cell in cells]
-        # A driver may give views of bytes.
-        values = (
-            [None if cell is None else bytes(cell) for cell in cells] if letter == "x" else cells
-        )
-        made = encoding.encoded(values, name)
+        if letter == "x":
+            # A driver may give views of bytes.
+            cells = [None if cell is None else bytes(cell) for cell in cells]
+        # Each once, unless types are mixed, which is refused below: Python takes 1 for True.
+        mixed = len({*map(type, cells)} - {type(None)}) > 1
+        distinct = cells if mixed else list(dict.fromkeys(cells))
+        if letter in "tT":
+            made = [_instant(cell, letter, name) for cell in distinct]
+        else:
+            made = encoding.encoded(distinct, name)
+        found = encoding.letter_of(made, name)
         # Drivers give dates that Python does not know as texts.
-        if encoding.letter_of(made, name) not in {"n", letter}:
+        if found not in {"n", letter.lower()}:
             raise too_far(name)
-        return made
+        if len(distinct) < len(cells):
+            made = list(map(dict(zip(distinct, made, strict=True)).__getitem__, cells))
+        return made, found
+
+
+def _instant(cell: int | None, letter: str, name: Name) -> bytes:
+    if cell is None:
+        return encoding.MISSING
+    if letter == "T":
+        cell, finer = divmod(cell, 1000)
+        if finer:
+            raise too_fine(name)
+    return sized(b"t%d" % cell)
 
 
 class _SeenRows:
@@ -90,10 +104,10 @@ class _SeenRows:
             batch = batch.complete(self.question.qid)
         self.n_rows += int(batch.rows.sum())
         self.n_dropped += n_rows - int(batch.rows.sum())
-        cells = {name: batch.encoded(name) for name in self.kinds}
-        for name, made in cells.items():
-            letter = encoding.letter_of(made, name)
-            self.kinds[name] = encoding.agreed(name, self.kinds[name], letter)
+        cells = {}
+        for name, before in self.kinds.items():
+            cells[name], letter = batch.encoded(name)
+            self.kinds[name] = encoding.agreed(name, before, letter)
         return batch, cells
 
     def refuse(self) -> None:
@@ -158,12 +172,15 @@ def _persons(question: Question) -> Qid:
 
 def _classes(asked: KeyedTally, cells: Mapping[Name, list[bytes]]) -> Hashes:
     qid = asked.question.qid
-
-    def hashed(keys: list[tuple[bytes, ...]]) -> Hashes:
-        columns = list(zip(*keys, strict=True)) or [() for _ in qid]
+    columns = [cells[name] for name in qid]
+    if asked.question.unit is None and not asked.sensitive:
+        # Then each comes once.
         return encoding.class_hashes(asked.key, qid, columns)
 
-    return _once(list(zip(*(cells[name] for name in qid), strict=True)), hashed)
+    def hashed(keys: list[tuple[bytes, ...]]) -> Hashes:
+        return encoding.class_hashes(asked.key, qid, list(zip(*keys, strict=True)))
+
+    return _once(list(zip(*columns, strict=True)), hashed)
 
 
 def _values_under(asked: KeyedTally, name: Name) -> Any:

@@ -38,13 +38,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonrisk.errors import ArgumentError, StateError, UnsupportedColumnError
-from anonrisk.pseudonyms.pseudonym import FLOATS, canonical, keyed_digest, sized
+from anonrisk.pseudonyms.pseudonym import FLOATS, canonical, canonical_all, keyed_digests, sized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from anonrisk.core.columns import Name
     from anonrisk.pseudonyms.keys import Key
+
+    Digests: TypeAlias = Callable[[Iterable[bytes]], bytes]
 
 # One row a hash: its first and its last 64 bits.
 Hashes: TypeAlias = NDArray[np.uint64]
@@ -60,9 +62,11 @@ LETTERS = {
     "x": "bytes",
 }
 MISSING = sized(b"n")
+# Lengths of most cells, written once.
+_SHORT = 256
+_SIZES = [length.to_bytes(4, "big") for length in range(_SHORT)]
 # Where the letter stands, after the length.
 _LETTER = 4
-_CUT = 16
 
 
 def encoded(values: Sequence[Any], column: Name) -> list[bytes]:
@@ -79,11 +83,13 @@ def encoded(values: Sequence[Any], column: Name) -> list[bytes]:
     """
     kinds = set(map(type, values))
     # The commonest kinds are spared the questions that are asked of each value.
-    if kinds == {int}:
-        return [sized(canonical(value, column)) for value in values]
-    if kinds == {float}:
-        return [sized(_float(value, column)) for value in values]
-    return [sized(_cell(value, column)) for value in values]
+    if kinds in ({int}, {str}):
+        cells = canonical_all(values, column)
+    elif kinds == {float}:
+        cells = [_float(value, column) for value in values]
+    else:
+        cells = [_cell(value, column) for value in values]
+    return [_SIZES[len(cell)] + cell if len(cell) < _SHORT else sized(cell) for cell in cells]
 
 
 def _cell(value: Any, column: Name) -> bytes:
@@ -207,48 +213,39 @@ def class_hashes(key: Key, names: Sequence[Name], columns: Sequence[Sequence[byt
     columns : lists of encoded cells
         For each column the cell of every class.
     """
-    return _hashes(class_digest(key, names), map(b"".join, zip(*columns, strict=True)))
+    return _hashes(class_digests(key, names), map(b"".join, zip(*columns, strict=True)))
 
 
 def person_hashes(key: Key, cells: Iterable[bytes]) -> Hashes:
     """Hash the encoded cells of a unit."""
-    return _hashes(person_digest(key), cells)
+    return _hashes(person_digests(key), cells)
 
 
 def value_hashes(key: Key, name: Name, cells: Iterable[bytes]) -> Hashes:
     """Hash the encoded cells of a sensitive column."""
-    return _hashes(value_digest(key, name), cells)
+    return _hashes(value_digests(key, name), cells)
 
 
-def class_digest(key: Key, names: Iterable[Name]) -> Callable[[bytes], bytes]:
-    """Make the function from the cells of a class to its digest; names are sorted."""
+def class_digests(key: Key, names: Iterable[Name]) -> Digests:
+    """Make the function from the cells of classes to their digests; names are sorted."""
     start = b"".join(sized(name_bytes(name)) for name in names)
-    return keyed_digest(key.derived("state class"), start)
+    return keyed_digests(key.derived("state class"), start)
 
 
-def person_digest(key: Key) -> Callable[[bytes], bytes]:
-    """Make the function from the cell of a unit to its digest."""
-    return keyed_digest(key.derived("state person"))
+def person_digests(key: Key) -> Digests:
+    """Make the function from cells of a unit to their digests."""
+    return keyed_digests(key.derived("state person"))
 
 
-def value_digest(key: Key, name: Name) -> Callable[[bytes], bytes]:
-    """Make the function from a cell of a sensitive column to its digest."""
-    return keyed_digest(key.derived("state value"), sized(name_bytes(name)))
+def value_digests(key: Key, name: Name) -> Digests:
+    """Make the function from cells of a sensitive column to their digests."""
+    return keyed_digests(key.derived("state value"), sized(name_bytes(name)))
 
 
-def _hashes(digest: Callable[[bytes], bytes], ends: Iterable[bytes]) -> Hashes:
-    return as_hashes([digest(end)[:_CUT] for end in ends])
-
-
-def as_hashes(digests: Sequence[bytes]) -> Hashes:
-    r"""Put hashes of 16 bytes into an array, a row each.
-
-    Examples
-    --------
-    >>> as_hashes([bytes(15) + b"\x07"]).tolist()
-    [[0, 7]]
-    """
-    return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64).reshape(-1, 2)
+def _hashes(digests: Digests, ends: Iterable[bytes]) -> Hashes:
+    # Of the 32 bytes of a digest the first 16 are kept.
+    words = np.frombuffer(digests(ends), dtype=">u8").reshape(-1, 4)
+    return words[:, :2].astype(np.uint64)
 
 
 def placed(hashes: Hashes) -> tuple[Hashes, NDArray[np.int64]]:
@@ -260,10 +257,15 @@ def placed(hashes: Hashes) -> tuple[Hashes, NDArray[np.int64]]:
     >>> there.tolist(), place.tolist()
     ([[2, 5], [9, 0]], [1, 0, 1])
     """
-    order = np.lexsort((hashes[:, 1], hashes[:, 0]))
+    order = np.argsort(hashes[:, 0])
     ascending = hashes[order]
     new = np.ones(len(order), dtype=bool)
-    new[1:] = (ascending[1:] != ascending[:-1]).any(axis=1)
+    new[1:] = ascending[1:, 0] != ascending[:-1, 0]
+    if not new.all():
+        # Only where first halves are equal do the last ones decide.
+        order = np.lexsort((hashes[:, 1], hashes[:, 0]))
+        ascending = hashes[order]
+        new[1:] = (ascending[1:] != ascending[:-1]).any(axis=1)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.cumsum(new) - 1
     return ascending[new], place

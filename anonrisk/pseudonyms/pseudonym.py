@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-import hmac
+import hashlib
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from anonrisk.core.columns import Name
     from anonrisk.pseudonyms.keys import Key
@@ -144,12 +144,7 @@ def canonical(value: Any, column: Name = "identity") -> bytes:
     if value is None or type(value).__name__ in {"NaTType", "NAType"}:
         raise UnsupportedColumnError(f"column {column!r} holds a missing value; {_TAKEN}")
     if isinstance(value, str):
-        try:
-            return b"s" + value.encode()
-        except UnicodeEncodeError:
-            raise UnsupportedColumnError(
-                f"column {column!r} holds a text that has no UTF-8 form"
-            ) from None
+        return _texts([value], column)[0]
     if isinstance(value, bool):
         raise refused(column, "bool")
     if isinstance(value, Integral):
@@ -201,15 +196,27 @@ def refused(column: Name, kind: str) -> UnsupportedColumnError:
     return UnsupportedColumnError(f"column {column!r} holds values of type {kind}; {_TAKEN}{hint}")
 
 
-def canonical_all(values: list[Any], column: Name) -> list[bytes]:
+def canonical_all(values: Sequence[Any], column: Name) -> list[bytes]:
     """Return the canonical bytes of many values of one kind."""
     # The commonest kinds are spared the questions that `canonical` asks of each value.
-    if set(map(type, values)) == {int}:
+    kinds = set(map(type, values))
+    if kinds == {int}:
         return _integers(values, column)
+    if kinds == {str}:
+        return _texts(values, column)
     return [canonical(value, column) for value in values]
 
 
-def _integers(values: list[int], column: Name) -> list[bytes]:
+def _texts(values: Sequence[str], column: Name) -> list[bytes]:
+    try:
+        return [b"s" + value.encode() for value in values]
+    except UnicodeEncodeError:
+        raise UnsupportedColumnError(
+            f"column {column!r} holds a text that has no UTF-8 form"
+        ) from None
+
+
+def _integers(values: Sequence[int], column: Name) -> list[bytes]:
     try:
         return [b"i%d" % value for value in values]
     except ValueError:
@@ -219,28 +226,40 @@ def _integers(values: list[int], column: Name) -> list[bytes]:
         ) from None
 
 
-def keyed_digest(secret: bytes, start: bytes = b"") -> Callable[[bytes], bytes]:
-    """Make a function from the end of a message, after a start that all share, to its HMAC-SHA-256.
+def keyed_digests(secret: bytes, start: bytes = b"") -> Callable[[Iterable[bytes]], bytes]:
+    """Make a function from ends of messages, after a start that all share, to their HMAC-SHA-256.
 
-    Nested, so that it travels to Spark's executors by value and needs the standard library only.
+    It gives all digests as one, 32 bytes each. HMAC (RFC 2104) is two hashes, of the message and of
+    that hash, each after a block made of the key. Both are begun once and copied for every message;
+    copying an `hmac.HMAC` takes 1.6 times as long. Nested, so that it travels to Spark's executors
+    by value and needs the standard library only.
 
     Examples
     --------
     >>> import hmac
-    >>> keyed_digest(b"secret", b"a")(b"b") == hmac.digest(b"secret", b"ab", "sha256")
+    >>> keyed_digests(b"secret", b"a")([b"b"]) == hmac.digest(b"secret", b"ab", "sha256")
     True
     """
     # Key and start are hashed once, where messages are: such an object does not travel.
-    begun: list[hmac.HMAC] = []
+    begun: list[Any] = []
 
-    def digest(end: bytes) -> bytes:
+    def digests(ends: Iterable[bytes]) -> bytes:
         if not begun:
-            begun.append(hmac.new(secret, start, "sha256"))
-        message = begun[0].copy()
-        message.update(end)
-        return message.digest()
+            key = secret if len(secret) <= 64 else hashlib.sha256(secret).digest()
+            block = key.ljust(64, b"\0")
+            begun.append(hashlib.sha256(bytes(byte ^ 0x36 for byte in block) + start))
+            begun.append(hashlib.sha256(bytes(byte ^ 0x5C for byte in block)))
+        inner, outer = begun[0].copy, begun[1].copy
+        made = bytearray()
+        for end in ends:
+            first = inner()
+            first.update(end)
+            second = outer()
+            second.update(first.digest())
+            made += second.digest()
+        return bytes(made)
 
-    return digest
+    return digests
 
 
 def pseudonym_maker(step: Pseudonymisation) -> Callable[..., str]:
@@ -249,12 +268,12 @@ def pseudonym_maker(step: Pseudonymisation) -> Callable[..., str]:
     The only one that makes the message, for tables, executors of Spark and the protector: it holds
     the subkey and not the key, and needs the standard library only.
     """
-    digest = keyed_digest(step.key.derived("pseudonym"), step.prefix)
+    digests = keyed_digests(step.key.derived("pseudonym"), step.prefix)
     write = writer(step.form)
 
     def pseudonym(value: bytes, period: bytes = b"") -> str:
         # `sized` would have to be imported from here by those who run it.
-        return write(digest(len(period).to_bytes(4, "big") + period + value))
+        return write(digests((len(period).to_bytes(4, "big") + period + value,)))
 
     return pseudonym
 

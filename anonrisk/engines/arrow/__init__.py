@@ -80,7 +80,7 @@ class ArrowSchema(Schema):
 
     def check(self, roles: Mapping[Name, str]) -> None:
         """Reject types that have no equality."""
-        types = table_of(self.frame).types(list(roles)) if roles else {}
+        types = table_of(self.frame).types(list(map(str, roles))) if roles else {}
         for name, column in types.items():
             refuse_nested(cells.dtype(column), name, roles[name])
 
@@ -104,8 +104,8 @@ class ArrowSchema(Schema):
 
     def scale_of(self, column: Name) -> str | None:
         """Look at the type."""
-        types = table_of(self.frame).types([column])
-        return objects.scale_of(cells.series(types[column]))
+        (found,) = table_of(self.frame).types([str(column)]).values()
+        return objects.scale_of(cells.series(found))
 
     def largest_whole(self, column: Name) -> float | None:
         """Look at all values."""

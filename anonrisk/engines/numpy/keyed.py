@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -91,7 +91,8 @@ class _Cells:
 
     def encoded(self, name: Name, rows: Integers) -> tuple[list[bytes], Integers]:
         """Encode the distinct cells of some rows, and give each row the number of its own."""
-        codes, n_codes = closed_up(self.columns.columns[name].values[rows])
+        column = self.columns.columns[name]
+        codes, n_codes = _numbered(column.values[rows], column.cardinality)
         holder = np.empty(n_codes, dtype=np.int64)
         holder[codes] = rows
         cells = encoded(self.table.cells(name, holder), name)
@@ -106,7 +107,8 @@ class _Cells:
 
 def _classes(cells: _Cells, asked: KeyedTally) -> _Hashed:
     qid = asked.question.qid
-    number, n_classes = closed_up(cells.columns.keys(qid)[0][cells.rows])
+    keys, bound = cells.columns.keys(qid)
+    number, n_classes = _numbered(keys[cells.rows], bound)
     holder = np.empty(n_classes, dtype=np.int64)
     holder[number] = cells.rows
     columns = []
@@ -127,6 +129,16 @@ def rows_of_persons(table: CodedTable, asked: RowsOfPersons) -> Booleans:
     there = {*map(tuple, asked.hashes.tolist())}
     marked = np.fromiter((tuple(row) in there for row in hashes.tolist()), bool, n_codes)
     return marked[codes]
+
+
+def _numbered(keys: NDArray[Any], bound: int) -> tuple[Integers, int]:
+    """Renumber keys without gaps, in whatever order is cheap."""
+    if not is_dense(bound, len(keys)):
+        return closed_up(keys)
+    there = np.zeros(bound, dtype=np.int64)
+    there[keys] = 1
+    numbers = np.cumsum(there)
+    return numbers[keys] - 1, int(numbers[-1])
 
 
 def _entries(parts: Sequence[_Hashed]) -> tuple[Integers, Integers]:

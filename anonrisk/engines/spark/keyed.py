@@ -234,19 +234,19 @@ def _hashes(asked: KeyedTally, letters: dict[Name, str]) -> Callable[..., bytes]
     encode = _encoder()
     kinds = list(letters.values())
     n_columns, persons = len(asked.question.qid), asked.question.unit is not None
-    of_class = encoding.class_digest(asked.key, asked.question.qid)
-    of_person = encoding.person_digest(asked.key)
-    of_values = [encoding.value_digest(asked.key, name) for name in asked.sensitive]
+    of_class = encoding.class_digests(asked.key, asked.question.qid)
+    of_person = encoding.person_digests(asked.key)
+    of_values = [encoding.value_digests(asked.key, name) for name in asked.sensitive]
     width = _WORD
 
     def hashes(*value: Any) -> bytes:
         cells = list(map(encode, kinds, value))
         made = [bytes(cell is not None for cell in value)]
-        made.append(of_class(b"".join(cells[:n_columns]))[:width])
+        made.append(of_class((b"".join(cells[:n_columns]),))[:width])
         if persons:
-            made.append(of_person(cells[n_columns])[:width])
+            made.append(of_person(cells[n_columns : n_columns + 1])[:width])
         for of_value, cell in zip(of_values, cells[n_columns + persons :], strict=True):
-            made.append(of_value(cell)[:width])
+            made.append(of_value((cell,))[:width])
         return b"".join(made)
 
     return hashes
@@ -256,10 +256,10 @@ def _first_bits(asked: SketchTally, letters: dict[Name, str]) -> Callable[..., i
     """Make the function that executors run: the first 64 bits of a class's hash, less 2**63."""
     encode = _encoder()
     kinds = list(letters.values())
-    of_class = encoding.class_digest(asked.whole.key, asked.whole.question.qid)
+    of_class = encoding.class_digests(asked.whole.key, asked.whole.question.qid)
 
     def first_bits(*value: Any) -> int:
-        digest = of_class(b"".join(map(encode, kinds, value)))
+        digest = of_class((b"".join(map(encode, kinds, value)),))
         return int.from_bytes(digest[:8], "big") - 2**63
 
     return first_bits

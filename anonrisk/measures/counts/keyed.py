@@ -164,10 +164,9 @@ class KeyedCounts(_Arrays):
 
         Examples
         --------
-        >>> from anonrisk.pseudonyms.encoding import as_hashes
         >>> one = KeyedCounts(
         ...     *(("zip",), None, (), "value", {"zip": "s"}),
-        ...     *(as_hashes([bytes(16)]), None, np.array([1]), {}, 1, 0),
+        ...     *(np.zeros((1, 2), dtype=np.uint64), None, np.array([1]), {}, 1, 0),
         ... )
         >>> one.merge(one).rows.tolist()
         [2]
