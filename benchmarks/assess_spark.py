@@ -77,14 +77,16 @@ def calls(frame: DataFrame) -> dict[str, Callable[[], object]]:
 
 def processor_time(spark: SparkSession, call: Callable[[], object]) -> float:
     """Run something, and read from Spark's own books how long executors were busy with it."""
-    context, java = spark.sparkContext._jsc.sc(), spark._jvm.java  # noqa: SLF001
+    context: Any = spark.sparkContext._jsc.sc()  # noqa: SLF001
+    java: Any = spark._jvm.java  # type: ignore[union-attr] # noqa: SLF001
     none = java.lang.reflect.Array.newInstance(java.lang.Double.TYPE, 0)
 
     def taken() -> float:
         context.listenerBus().waitUntilEmpty()
         every = java.util.Collections.emptyList()
         stages = context.statusStore().stageList(None, *[False] * 2, none, every)
-        return sum(stages.apply(i).executorCpuTime() for i in range(stages.size())) / 1e9
+        busy: int = sum(stages.apply(i).executorCpuTime() for i in range(stages.size()))
+        return busy / 1e9
 
     before = taken()
     call()

@@ -67,7 +67,8 @@ def run(session: SparkSession, action: Callable[[], Gives]) -> Gives:
                     session.sparkContext.cancelJobsWithTag(tag)
             work.done.wait(_PAUSE)
         raise
-    return work.result()
+    result: Gives = work.result()
+    return result
 
 
 class _Work:

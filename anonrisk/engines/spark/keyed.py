@@ -152,10 +152,10 @@ def of_persons(frame: DataFrame, asked: RowsOfPersons) -> DataFrame:
 
 def _person_hash(asked: RowsOfPersons, letter: str) -> Callable[[Any], bytes]:
     """Make the function that executors run: the hash of a person."""
-    encode, of_person, width = _encoder(), encoding.person_digest(asked.key), _WORD
+    encode, of_person, width = _encoder(), encoding.person_digests(asked.key), _WORD
 
     def person_hash(value: Any) -> bytes:
-        return of_person(encode(letter, value))[:width]
+        return of_person([encode(letter, value)])[:width]
 
     return person_hash
 
