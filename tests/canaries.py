@@ -117,6 +117,7 @@ OTHER_MODULES = {
 }
 # What methods are asked, by the names of their parameters.
 ARGUMENTS = {
+    "leavers": "drop",
     "k": 2,
     "q": 0.5,
     "size": 2,

@@ -294,6 +294,7 @@ RESULTS = {
     "Moved": lambda t: RESULTS["Utility"](t).moved[0],
     "Pitman": lambda _: Pitman(theta=20, alpha=0.4),
     "Plan": lambda t: t.anon.plan(t.q, 2, max_suppressed=1.0),
+    "PlanPrices": lambda t: t.anon.plan(t.q, 3, max_suppressed=0.5).prices(t.df),
     "PlanDiff": lambda t: RESULTS["Plan"](t).diff(t.anon.plan(t.q, 3, max_suppressed=0.5)),
     "PlanOutcome": lambda t: t.anon.plan(t.q, 2, max_suppressed=1.0).before,
     "PlanStep": lambda t: t.anon.plan(t.q, 2, max_suppressed=1.0).steps[0],

@@ -24,6 +24,7 @@ from anonrisk.policy.wanted import wanted_by
 from anonrisk.pseudonyms import encoding
 from anonrisk.releases.compare.hold_back import HeldBack, TableHistory, hold_back
 from anonrisk.releases.release.check import JudgedTable, earlier_of, judged
+from anonrisk.releases.release.parts import with_tables
 from anonrisk.releases.release.table_files import TableFiles
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def mend(
     keep = one_of(leavers, "leavers", LEAVERS) == "keep"
     tables = {name: _read(release, name) for name in release.tables}
     before = _previous(release, previous)
-    read = release.with_tables(tables)
+    read = with_tables(release, tables)
     every = [judged(read, name, ExitStack()) for name in tables]
     histories = [_history(table, read, ledger) for table in every]
     if keep and before is None and any(history.earlier for history in histories):
@@ -159,7 +160,7 @@ def mend(
         table.name: _rows(table, history, held, (before or {}).get(table.name), ledger)
         for table, history in zip(every, histories, strict=True)
     }
-    result = release.with_tables(mended)
+    result = with_tables(release, mended)
     return Mended(result, MendPrice.of(held), result.check(ledger))
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anonrisk.core.columns import nearest, skeleton
 from anonrisk.core.documents import Reader, canonical
@@ -166,6 +166,7 @@ def _policy(value: Any, where: str, folder: Path) -> Policy:
 
 
 PUBLIC = "public"
+AnyRelease = TypeVar("AnyRelease", bound="ReleaseParts")
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -216,19 +217,6 @@ class ReleaseParts:
         waiving.refuse_wrong(self.waivers, policies)
         _check_links(self.links, policies)
 
-    def with_tables(self, tables: Mapping[str, Any]) -> Self:
-        """Return the same release of other tables."""
-        return type(self)(
-            tables,
-            self.policies,
-            links=self.links,
-            audience=self.audience,
-            separate=self.separate,
-            name=self.name,
-            waivers=self.waivers,
-            approvals=self.approvals,
-        )
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: all that it says, without what its tables hold."""
         return {
@@ -257,6 +245,20 @@ class ReleaseParts:
     def called(self) -> str:
         """What a sentence calls it."""
         return "the release" if self.name is None else f"release {self.name!r}"
+
+
+def with_tables(release: AnyRelease, tables: Mapping[str, Any]) -> AnyRelease:
+    """Return the same release of other tables."""
+    return type(release)(
+        tables,
+        release.policies,
+        links=release.links,
+        audience=release.audience,
+        separate=release.separate,
+        name=release.name,
+        waivers=release.waivers,
+        approvals=release.approvals,
+    )
 
 
 def _policies(value: Any, tables: Mapping[str, Any]) -> dict[str, Policy]:
