@@ -118,6 +118,7 @@ def interleaved(
     rounds: int = 5,
     calls: int = 1,
     warm_up: int = 1,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[float]]:
     """Time some functions in turn and give the times of each, in seconds a call.
 
@@ -132,10 +133,10 @@ def interleaved(
         names = list(contestants)
         for name in names if number % 2 == 0 else reversed(names):
             gc.collect()
-            start = time.perf_counter()
+            start = clock()
             for _ in range(calls):
                 contestants[name]()
-            times[name].append((time.perf_counter() - start) / calls)
+            times[name].append((clock() - start) / calls)
     return times
 
 
@@ -207,8 +208,10 @@ def _cpu() -> str:
     return found[1] if found else platform.processor() or platform.machine()
 
 
-def report(name: str, title: str, machine: str, rows: Sequence[Row], *, write: bool) -> None:
-    """Print a table and, if asked to, put it in place of the last one in docs/benchmarks.md."""
+def report(
+    name: str, title: str, machine: str, rows: Sequence[Row], *, write: bool, page: Path = DOCS
+) -> None:
+    """Print a table and, if asked to, put it in place of the last one on a page."""
     header = ("", "anonrisk", "baseline", "ratio", "bar")
     lines = [header, ("---", "--:", "--:", "--:", "--:"), *(row.cells for row in rows)]
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
@@ -218,7 +221,7 @@ def report(name: str, title: str, machine: str, rows: Sequence[Row], *, write: b
     barred = [row for row in rows if row.met is not None]
     print(f"\n{section}\n\n{sum(bool(row.met) for row in barred)} of {len(barred)} bars are met")
     if write:
-        replace(name, section)
+        replace(name, section, page)
 
 
 def replace(name: str, section: str, page: Path = DOCS) -> None:

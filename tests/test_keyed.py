@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from keys import KEY
 
 from anonrisk.engines import engine_for, limits
+from anonrisk.engines.keyed import Batch
 from anonrisk.errors import (
     MissingUnitError,
     MissingValuesError,
@@ -24,6 +25,7 @@ from anonrisk.errors import (
 from anonrisk.measures.counts.keyed import KeyedTally
 from anonrisk.measures.counts.question import Question
 from anonrisk.measures.counts.sketch import ALL, SketchCounts, SketchTally, Smallest
+from anonrisk.pseudonyms.encoding import placed
 
 NOON = dt.datetime(2024, 2, 29, 12, 0, 0, 123456)
 PARIS = dt.timezone(dt.timedelta(hours=1))
@@ -240,6 +242,39 @@ def test_merging_sketches_is_exact_in_any_order(parts, most, random):
     assert whole.end == (classes[most][0] if len(classes) > most else ALL)
 
 
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3))))
+def test_hashes_are_placed_by_both_halves(pairs):
+    hashes = np.array(pairs, dtype=np.uint64).reshape(-1, 2)
+    there, place = placed(hashes)
+    assert list(map(tuple, there.tolist())) == sorted(set(pairs))
+    assert there[place].tolist() == hashes.tolist()
+
+
+@given(st.lists(st.none() | st.integers(0, 3)), st.sampled_from("itT"))
+def test_cells_of_a_batch_are_encoded_as_alone(cells, letter):
+    scale = 1_000 if letter == "T" else 1
+    given = [cell if cell is None else cell * scale for cell in cells]
+    batch = Batch({"a": given}, {"a": letter}, np.ones(len(cells), dtype=np.int64))
+    made, found = batch.encoded("a")
+    since = dt.datetime(1970, 1, 1)
+    alone = [
+        cell if cell is None or letter == "i" else since + dt.timedelta(microseconds=cell)
+        for cell in cells
+    ]
+    assert made == [canonical(letter.lower(), cell) for cell in alone]
+    assert found == ("n" if set(cells) <= {None} else letter.lower())
+    assert batch.n_missing("a") == cells.count(None)
+
+
+def test_cells_that_python_takes_for_equal_are_not_merged_in_a_batch():
+    batch = Batch({"a": [1, True]}, {"a": "i"}, np.ones(2, dtype=np.int64))
+    with pytest.raises(UnsupportedColumnError, match="'a' mixes types"):
+        batch.encoded("a")
+    finer = Batch({"a": [1_000, 1_001]}, {"a": "T"}, np.ones(2, dtype=np.int64))
+    with pytest.raises(UnsupportedColumnError, match="finer than a microsecond"):
+        finer.encoded("a")
+
+
 # The others are in this process already.
 @pytest.mark.kinds("spark", "connect", "pandas_on_spark", "duckdb_sql", "postgresql", "scan")
 def test_too_many_entries_name_the_way_out(frame, monkeypatch):
@@ -253,7 +288,7 @@ def test_sqlite_refuses_in_words(frame):
     if frame.kind != "sqlite":
         pytest.skip("the others answer")
     for ask in (lambda: keyed(frame({"a": [1]}), "a"), lambda: sketched(frame({"a": [1]}), "a", 2)):
-        with pytest.raises(UnsupportedFrameError, match="SQLite has no types of dates"):
+        with pytest.raises(UnsupportedFrameError, match="SQLite, which has no types for dates"):
             ask()
 
 
