@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # Where the series of Good and Toulmin is noise, its standard deviation is taken to be at least
 # this share of the estimate, so that a 95% interval reaches down to nothing: 1.96 of .51 would do.
-# Chosen on other laws than the 11 of tests/worlds.py. In those, in groups of 1.25, 1.5 and 2 times a
-# table of 1,000, 150 runs each, it was taken for 4% of the estimates for classes of 1 to 6.
+# Chosen on other laws than the 11 of tests/worlds.py. In those, in groups of 1.25, 1.5 and 2 times
+# a table of 1,000, 150 runs each, it was taken for 4% of the estimates for classes of 1 to 6.
 # Intervals for classes of 3 held in 97.1% on average (least of 33 cells 89%) with .6 and .5, in
 # 95.8% (88%) with .3, in 95.7% (87%) with 0; those for singletons and pairs hardly change.
 LEAST_SD_OF_NOISE = 0.6
