@@ -79,7 +79,7 @@ def _times(factor: float) -> str:
 
 
 # Up to this many products of margins are looked at one by one; beyond, ln μ is on a grid of this
-# step: the mean of ln μ stays, and each column adds a quarter of its square to the variance.
+# step: the mean of ln μ stays, and its variance grows by at most a quarter of a square per column.
 _PRODUCTS = 200_000
 _STEP = 0.001
 # The model fits badly where its bias is both beyond chance (95%) and this share of the estimate.
