@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # From this many records Poisson's law stands for the binomial one, and errs on the safe side: of
-# 1,000 it gives fewer values by .1% to .7% for k up to 20 and β of .01 and .1, by 5% for k = 900 and
-# β = .01; of 10,000 by a tenth of that.
+# 1,000 it gives fewer values by .1% to .7% for k up to 20 and β of .01 and .1, by 5% for k = 900
+# and β = .01; of 10,000 by a tenth of that.
 _SMALL = 1_000
 
 
