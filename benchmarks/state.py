@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 KEY = hashlib.sha256(b"anonrisk example, not a secret").digest()
-PAGE = _bench.ROOT / "docs" / "states.md"
+PAGE = _bench.ROOT / "docs" / "ledger.md"
 # Different ages, sexes, areas and occupations: the fewest, more, and classes of one or two records.
 DOMAINS = [(9, 2, 3, 16), (90, 2, 3, 16), (90, 2, 300, 16)]
 AT_MOST = 8

@@ -13,9 +13,10 @@ from anonrisk.measures.counts.shapes import ENOUGH as ENOUGH  # noqa: PLC0414 - 
 if TYPE_CHECKING:
     from anonrisk.measures.counts.shapes import Shape
 
-# More than this share of the values are different, or have the shape.
+# More than this share of the values are different, or have the shape. Chosen, as the next: a column
+# that is named without need costs a look, one that is missed may be published.
 NEARLY_ALL = 0.95
-# Numbers that only look like a telephone's or a person's must also differ in this many records.
+# Numbers that only look like a telephone's or a person's must also differ in this share of records.
 MOSTLY_DIFFERENT = 0.5
 
 # Any long number has these shapes.

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from anonrisk.measures.counts.class_sizes import ClassCounts
     from anonrisk.measures.counts.counter import Counter, Positions
 
-# Looking for a large set that singles out few pays only where it may save many counts.
+# Looking for a large set that singles out few pays only where it may save many counts: so many sets
+# per column, chosen. The answer is the same with any number.
 _WORTH_A_PROBE = 4
 # How many sets are made between two looks at the clock.
 _BETWEEN_LOOKS = 1_000

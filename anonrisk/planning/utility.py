@@ -91,7 +91,10 @@ class ChangedColumn:
         return float(marked + self.n_suppressed) / self.n
 
     def private(self, before: Integers, after: Integers) -> float:
-        """T12, from counts of (value, sensitive value) before, and (label, sensitive) after."""
+        """T12, from counts before and after.
+
+        `before` is (n_values, n_sensitive), `after` (n_labels, n_sensitive).
+        """
         overall = before.sum(axis=0) / self.n
         total = 0.0
         for label in self.labels:
@@ -105,7 +108,7 @@ class ChangedColumn:
     def private_loss(self, before: Integers) -> float:
         """The bits that labels leave unknown of a sensitive value, as a share of the most.
 
-        From counts of (value, sensitive value) before.
+        `before` is as in `private`.
         """
         most = np.log2(max(int(np.count_nonzero(before.sum(axis=0))), 2))
         unknown = sum(

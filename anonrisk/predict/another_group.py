@@ -8,6 +8,10 @@ average (S17 up to the table's size, P2 beyond), and its distance from `C_j` has
 
 the table's own chance and the group's together. Q = Σ P(class has j)² over the classes is what
 makes both less than Poisson; the last term is there because n and k are fixed numbers.
+S17, P2 and P13 stand in docs/formulas.md.
+
+Sizes i, numbers s_i and weights a_i are parallel arrays (n_sizes,), one row per class size that the
+table has, as in `ClassCounts`.
 """
 
 from __future__ import annotations
@@ -26,11 +30,19 @@ if TYPE_CHECKING:
     from anonrisk.measures.counts.class_sizes import ClassCounts
 
 # Where the series of Good and Toulmin is noise, its standard deviation is taken to be at least
-# this share of the estimate, so that the interval reaches down to nothing.
+# this share of the estimate, so that a 95% interval reaches down to nothing: 1.96 of .51 would do.
+# Chosen on other laws than the 11 of tests/worlds.py. In those, in groups of 1.25, 1.5 and 2 times
+# a table of 1,000, 150 runs each, it was taken for 4% of the estimates for classes of 1 to 6.
+# Intervals for classes of 3 held in 97.1% on average (least of 33 cells 89%) with .6 and .5, in
+# 95.8% (88%) with .3, in 95.7% (87%) with 0; those for singletons and pairs hardly change.
 LEAST_SD_OF_NOISE = 0.6
-# In a group larger than the table, larger classes than this are not told apart: intervals for
-# them miss the truth too often.
+# In a group larger than the table, larger classes than this are not told apart: their intervals
+# miss too often. In the same runs those for classes of 5 and 6 held in 78% and 79% of the worst
+# cell and below 93% in 7 and 10 of 33; those for 4 in 91% and 1 of 33, which is kept in reserve.
 LARGEST_BEYOND = 3
+# Classes that are added where a table may have none of a size, so that their number is not taken
+# for certain: half of one, as in Anscombe's and Haldane's corrections of counts (both 1956).
+_HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,8 @@ def estimate(counted: ClassCounts, k: int, j: int) -> ClassEstimate:
     the weights of j + 1, without which it is too large where few classes tell it.
     Beyond the table's size, Σ λ^j e^(−tλ) over the classes falls with t and its logarithm is
     convex, so that the estimate lies between t^j s_j times e^(−(t−1)(j+1) s_{j+1}/s_j) and 1.
+    Noise is a variance above (1 + t^j) t^j s_j, of a Poisson number s_j and of the group's own, and
+    the square of half the distance between those two ends; their sum is then taken instead.
     """
     n, s = counted.n_memberships, counted.classes
     t = k / n
@@ -71,7 +85,7 @@ def estimate(counted: ClassCounts, k: int, j: int) -> ClassEstimate:
     if k > n:
         own, next_ = (float(s[counted.sizes == size].sum()) for size in (j, j + 1))
         high = min(high, weight * own)
-        low = min(high, weight * own * exp(-(t - 1) * (j + 1) * (next_ + 0.5) / max(own, 0.5)))
+        low = min(high, weight * own * exp(-(t - 1) * (j + 1) * (next_ + _HALF) / max(own, _HALF)))
     # Nobody is 0, not -0.
     mean = min(max(mean, low), high) + 0.0
     fixed = j * a - (j + 1) * b
@@ -86,7 +100,7 @@ def estimate(counted: ClassCounts, k: int, j: int) -> ClassEstimate:
 
 
 def weights(counted: ClassCounts, k: int, j: int) -> Floats:
-    """Return what a class of each size of the table adds to the estimate.
+    """Return what a class of each size of the table adds to the estimate, (n_sizes,).
 
     Notes
     -----
@@ -100,6 +114,7 @@ def weights(counted: ClassCounts, k: int, j: int) -> Floats:
     if k < n:
         return subgroup.classes_each(counted.sizes, n, k, j)
     tosses = ceil(log2(n) / 2)
+    # (tosses + 1,): ways to have i heads; `at_least` has one more, since more than all cannot be.
     heads = np.array([comb(tosses, i) for i in range(tosses + 1)])
     at_least = np.append(np.cumsum(heads[::-1])[::-1] / 2.0**tosses, 0.0)
     more = np.clip(counted.sizes - j, 0, tosses + 1)

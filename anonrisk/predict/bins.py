@@ -13,15 +13,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.arrays import Floats, Integers
+
+# More intervals than this are refused: 80 MB for every array of them.
 MAX_INTERVALS = 10_000_000
 # More different probabilities than this are put together in narrow bins, and the result says so.
+# Chosen: more of them take longer, fewer make bins wider; both ends of a bin go along either way.
 MAX_DIFFERENT = 20_000
-# What lies further out than this is added to the outermost intervals.
+# What lies further out than this is added to the outermost intervals: less than rounding.
 TAIL = 1e-17
-# So many standard deviations from the mean nobody is left.
+# So many standard deviations from the mean nobody is left: 9e-18 of a Normal law.
 FAR = 8.5
 # Pairs of different probabilities that are held at one time.
 MAX_PAIRS = 4_000_000
+# Gauss's quadrature takes so many nodes per piece, of half a deviation at most: of what varies with
+# a deviation it leaves rounding. More nodes than so many times the intervals take too long.
+_NODES, _PIECE, _MOST_NODES = 16, 0.5, 50 * MAX_INTERVALS
+# exp and its inverse are safe between these ends: e^±700 is 1e±304, the largest number 1.8e308.
+_LARGEST_LOG = 700
 
 
 def interval_probabilities(density: Any, width: float, offset: float) -> Floats:
@@ -77,14 +85,14 @@ def rectangle_probabilities(
     nx, ny = int(np.ceil(FAR * sx / dx)), int(np.ceil(FAR * sy / dy))
     left = sy * np.sqrt(1 - rho**2)
     # Where y depends much on x, the quadrature needs narrow pieces to see a smooth function.
-    smooth = 0.5 * min(sx, left / max(abs(rho) * sy / sx, 1e-12))
-    n_nodes = 2 * 16 * (FAR * sx / smooth + nx)
-    if 4 * nx * ny > MAX_INTERVALS or n_nodes * ny > 50 * MAX_INTERVALS:
+    smooth = _PIECE * min(sx, left / max(abs(rho) * sy / sx, 1e-12))
+    n_nodes = 2 * _NODES * (FAR * sx / smooth + nx)
+    if 4 * nx * ny > MAX_INTERVALS or n_nodes * ny > _MOST_NODES:
         raise ArgumentError(
             "the widths give too many rectangles, or the columns depend on each other too much; "
             "take wider intervals"
         )
-    nodes, weight = np.polynomial.legendre.leggauss(16)
+    nodes, weight = np.polynomial.legendre.leggauss(_NODES)
     edges = dy * np.arange(-ny, ny + 1)
     edges = np.concatenate(([-np.inf], edges[1:-1], [np.inf]))
     rows = []
@@ -92,6 +100,7 @@ def rectangle_probabilities(
         low, high = max(i * dx, -FAR * sx), min((i + 1) * dx, FAR * sx)
         pieces = max(1, int(np.ceil((high - low) / smooth)))
         step = (high - low) / pieces
+        # (pieces × nodes,); `below` is (edges, pieces × nodes).
         x = (low + step * (np.arange(pieces)[:, None] + (nodes + 1) / 2)).ravel()
         density = np.exp(-0.5 * (x / sx) ** 2) / (sx * np.sqrt(2 * np.pi))
         mass = density * np.tile(weight, pieces) * step / 2
@@ -100,6 +109,10 @@ def rectangle_probabilities(
     p = np.concatenate(rows)
     p = p[p > 0]
     return np.asarray(p / p.sum())
+
+
+# A column of probabilities is a dict of parallel arrays (n_different,): "p", the number of "values"
+# that have each, and where they are bins, the "low" and "high" of each.
 
 
 def _two(value: Any, what: str) -> tuple[float, float]:
@@ -130,7 +143,7 @@ def power_law(n: int, c: float) -> dict[str, Any]:
     bin holds follows from Euler and Maclaurin's formula.
     """
     # Ranks beyond are too unlikely for a number.
-    last = n if np.log(n) <= 700 / c else int(np.exp(700 / c))
+    last = n if np.log(n) <= _LARGEST_LOG / c else int(np.exp(_LARGEST_LOG / c))
     if last <= MAX_DIFFERENT:
         weight = np.arange(1, last + 1, dtype=float) ** -c
         return joined(weight / weight.sum(), np.ones(last, dtype=np.int64))

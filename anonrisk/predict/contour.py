@@ -37,7 +37,24 @@ MAX_PRODUCTS = 2e9
 LUMPY, FEW_PRODUCTS = 0.1, 1e7
 # ... and from here on in all of them.
 TOO_LUMPY = 1e-4
+# Terms that are held at once; only memory and speed depend on it.
 _CHUNK = 500_000
+# What is as many points off as there are is added to the mean over a circle: twelve deviations of a
+# sum, where a Normal law has 2e-33, and for one with few likely values some classes more.
+_POINTS_PER_SD, _POINTS_PER_CLASS, _MORE_POINTS = 12, 20, 40
+# Means from which on cumulants are taken about them, not about 0: below, a fourth power takes no
+# more than six of sixteen digits (30⁴ is 8e5).
+_LARGE_MEAN = 30
+# Where less than this share of a number is K or more, what is left of the whole has lost two
+# digits; its terms are added one by one instead, until one is less than rounding.
+_RARE, _LAST_TERM = 1e-2, 1e-19
+# Two numbers of points that agree to this share, or to what rounding leaves of 1, are exact.
+_AGREE, _ROUNDING = 1e-12, 1e-15
+# Below e^(−690) = 2e-300 a chance is as good as 0.
+_LEAST_LOG = -690
+# Above this share a correction of second order is none: the next ones are no smaller. Chosen; where
+# it is exceeded, the outer factors bound the chance, or nothing is said.
+_MOST_CORRECTED = 0.5
 
 
 class Allowed(Protocol):
@@ -129,7 +146,7 @@ class EmptyOrAtLeast:
         allowed = self.log_allowed(x)
         none = np.exp(x.log_at(0) - allowed)
         # Powers of a large number leave no digits to a cumulant unless taken about its mean.
-        about = np.where(x.mean > 30, x.mean, 0.0)
+        about = np.where(x.mean > _LARGE_MEAN, x.mean, 0.0)
         beyond = self._moments(x, 4, about, allowed)
         m1, m2, m3, m4 = (beyond[j] + none * (-about) ** j for j in range(1, 5))
         return (
@@ -162,12 +179,14 @@ class EmptyOrAtLeast:
 
     def _first(self, x: Numbers) -> int:
         """Return the least class size that is not allowed and that somebody may have."""
+        # As far below its mean a Poisson number has a chance of less than 1e-30.
         least = np.maximum(x.mean - 12 * np.sqrt(x.mean) - 60, 1.0)
         return int(np.minimum(least, self.K).min())
 
     def turned(self, x: Numbers, angle: Floats) -> Complex:
         """Characteristic function of X given A, less 1."""
-        rare = x.tail(self.K) < 1e-2
+        rare = x.tail(self.K) < _RARE
+        # (n_numbers, n_angles), as of every function here that takes angles.
         whole = np.empty((len(x.w), len(angle)), dtype=complex)
         # What is left of the whole function loses digits where little is left: there the terms
         # are added one by one instead.
@@ -195,7 +214,7 @@ class EmptyOrAtLeast:
         chance = np.exp(x.log_at(self.K) - self.log_allowed(x))
         once, turned, m = turned_by(angle), turned_by(self.K * angle), self.K
         total = np.multiply.outer(chance, turned)
-        while chance.max() > 1e-19:
+        while chance.max() > _LAST_TERM:
             m += 1
             chance = chance * x.ratio(m)
             turned = turned + once + turned * once
@@ -216,7 +235,7 @@ def log_probability(numbers: Numbers, k: int, allowed: Allowed) -> tuple[float, 
     if not numbers.possible(k, allowed.K):
         return -np.inf, "exact"
     x, outside, sd = tilted(numbers, k, allowed)
-    points = int(12 * sd + 20 * allowed.K + 40)
+    points = int(_POINTS_PER_SD * sd + _POINTS_PER_CLASS * allowed.K + _MORE_POINTS)
     room = min(MAX_TERMS, 10 * MAX_TERMS // allowed.steps(x)) // len(x.w)
     if points > room:
         return _second_order(x, k, allowed, outside)
@@ -225,7 +244,7 @@ def log_probability(numbers: Numbers, k: int, allowed: Allowed) -> tuple[float, 
     while coefficient * max(sd, 1.0) > least and points <= room:
         points *= 2
         better = _coefficient(x, k, allowed, points)
-        if abs(better - coefficient) <= max(1e-12 * better, 1e-15):
+        if abs(better - coefficient) <= max(_AGREE * better, _ROUNDING):
             return outside + log(better), "exact"
         coefficient = better
     return _convolved(x, k, allowed, outside)
@@ -263,7 +282,7 @@ def _products(x: Numbers, k: int) -> float:
 
 def _at_most(k: int, allowed: Allowed, outside: float) -> tuple[float, str]:
     """Return the outer factors, which bound the chance, where that is as good as 0."""
-    if outside < -690:
+    if outside < _LEAST_LOG:
         return outside, "at most"
     raise ApproximationError(
         f"the chance that no class of a group of {k:,} is smaller than {allowed.K:,} cannot be "
@@ -337,7 +356,11 @@ def _second_order(x: Numbers, k: int, allowed: Allowed, outside: float) -> tuple
 def _edgeworth(c2: float, c3: float, c4: float) -> float | None:
     """Logarithm of the chance that a sum of these cumulants equals its mean, to second order.
 
+    The saddlepoint approximation with its first correction, κ₄/8 − 5 κ₃²/24 of the standardised
+    cumulants (Daniels 1954).
     None where the second order is no small correction: the sum has few likely values.
     """
     second = c4 / (8 * c2**2) - 5 * c3**2 / (24 * c2**3)
-    return -0.5 * log(2 * pi * c2) + float(np.log1p(second)) if abs(second) < 0.5 else None
+    return (
+        -0.5 * log(2 * pi * c2) + float(np.log1p(second)) if abs(second) < _MOST_CORRECTED else None
+    )

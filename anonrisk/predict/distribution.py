@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from anonrisk.measures.counts.class_sizes import ClassCounts
 
 
+# What is counted fits into a signed number of 64 bits, one to spare for sums.
 MAX_VALUES = 2.0**62
-# Fewer records a value than this, and the bias of a divergence is not what theory says.
+# Fewer records per value than this, and the bias of a divergence is not (N − 1)/(2n), which is the
+# first term of a series (Miller 1955). Five is chosen: as many as a χ² test asks for by its rule of
+# thumb, and 2n times a divergence has that law.
 RECORDS_PER_VALUE = 5
 
 

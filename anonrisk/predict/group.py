@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 # Where the tilted recursion is run, its cost is this at most.
 MAX_STEPS = 50_000_000
+# A hundred times mankind: whoever asks about more is mistaken.
 MAX_GROUP = 10**12
+# Class sizes that are told apart: more nobody reads.
 MAX_SIZES = 10_000
 
 

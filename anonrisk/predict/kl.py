@@ -37,10 +37,17 @@ _EXACT = (
     "from_class_sizes): the exact form is then always available"
 )
 # An estimate that may be off by more is given with a warning, and from the second on not at all.
+# Chosen; `expected_singletons` says how far estimates were off within them.
 WARNED, REFUSED = 0.1, 0.3
 # The same for shares of a group, whose errors are differences, not ratios.
 WARNED_SHARE, REFUSED_SHARE = 0.05, 0.15
+# Numbers on either side of 1 at which a bound is looked for, evenly below it, by ratio above.
 _POINTS = 2_000
+# Next to 1 the ratio of `_per_nat` divides rounding by rounding; its limit there is known.
+_NEXT_TO_ONE = 1e-3
+# Logarithms of the tilt, from that of even values to e⁴ times it, among which the least one is
+# looked for before it is narrowed down. Chosen: one further out would be missed.
+_TILTS = np.linspace(0, 4, 17)
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,8 +148,8 @@ def expected_classes(known: KnownByKl, k: int, j: int) -> Estimate:
 def _span(known: KnownByKl) -> Floats:
     """Numbers that N p may be, but for those next to 1."""
     largest = known.n_values * known.largest
-    above = 1 + np.geomspace(1e-3, max(largest - 1, 1e-3), _POINTS)
-    return np.concatenate([np.linspace(0, 0.999, _POINTS), above[above <= largest]])
+    above = 1 + np.geomspace(_NEXT_TO_ONE, max(largest - 1, _NEXT_TO_ONE), _POINTS)
+    return np.concatenate([np.linspace(0, 1 - _NEXT_TO_ONE, _POINTS), above[above <= largest]])
 
 
 def _per_nat(
@@ -244,8 +251,7 @@ def uniqueness_ends(known: KnownByKl, k: int) -> tuple[float, float, float]:
         s = even * exp(log_tilt)
         return n * float(np.log1p((s - even) / (1 + even)) + kl * per_nat(s)[0]) - k * log_tilt
 
-    steps = np.linspace(0, 4, 17)
-    near = steps[int(np.argmin([least(step) for step in steps]))]
+    near = _TILTS[int(np.argmin([least(tilt) for tilt in _TILTS]))]
     result = minimize_scalar(least, bounds=(max(0.0, near - 0.25), near + 0.25), method="bounded")
     low = uniform + min(float(result.fun), least(near))
     # Nobody makes a pair with himself: k(k − 1) people, where the product has k².

@@ -17,13 +17,29 @@ if TYPE_CHECKING:
     from anonrisk.predict.independent import Numbers
 
 
-# More chances than this are not put into a list.
+# More chances than this are not put into a list: 800 MB.
 MAX_DENSE = 100_000_000
 # Below this the exact law takes about a second.
 CHEAP = 20_000_000
 # And below this a twentieth of that.
 QUICK = 1_000_000
+# Terms that are held at once; only memory and speed depend on it.
 _CHUNK = 300_000
+# A mean over points of a circle adds what is as far off as there are points. For the sum of all
+# numbers, whose deviation is √k, that is ten deviations off; for the singletons, of deviation `sd`,
+# the roots reach ten to either side. A Normal law has 8e-24 there; more are for longer tails.
+_POINTS_PER_SD, _MORE_POINTS = 10, 40
+_ROOTS_PER_SD, _MORE_ROOTS = 20, 24
+# Where a list of chances ends: so many deviations from the mean, where a Normal law has 2e-33 left,
+# and so many counts more for the tail of a Poisson law, which is longer.
+_FAR, _FURTHER = 12, 30
+# And of a negative binomial law: its tail falls as e^(−x mean/variance), here to e^(−40) = 4e-18.
+_DECAYS = 40
+# A cumulative chance that differs by less from a level is equal to it: rounding, of thousands of
+# chances that are exact to 1e-13 at best, must not widen an interval.
+_HAIR = 1e-12
+# Mean and variance that agree to this share are a Poisson law's: other laws lose digits there.
+_LIKE_POISSON = 1e-6
 # A number whose variance is larger has a law that a Normal one hits within two of it.
 MUCH = 10_000
 _ESTIMATED = "approximate"
@@ -53,14 +69,14 @@ class Law:
         below = np.cumsum(self.chance)
         above = np.cumsum(self.chance[::-1])
         # Rounding must not widen an interval whose tail is the allowed one exactly.
-        low = int(np.searchsorted(below, side + 1e-12, side="right"))
-        high = len(self.chance) - 1 - int(np.searchsorted(above, side + 1e-12, side="right"))
+        low = int(np.searchsorted(below, side + _HAIR, side="right"))
+        high = len(self.chance) - 1 - int(np.searchsorted(above, side + _HAIR, side="right"))
         return self.first + min(low, len(self.chance) - 1), self.first + max(high, 0)
 
     def upper(self, level: float) -> int:
         """Return the least number that is not exceeded with this probability."""
         below = np.cumsum(self.chance)
-        place = int(np.searchsorted(below, level - 1e-12))
+        place = int(np.searchsorted(below, level - _HAIR))
         return self.first + min(place, len(self.chance) - 1)
 
     def dense(self, largest: int) -> Floats:
@@ -84,9 +100,9 @@ def exact(numbers: Numbers, k: int, mean: float, sd: float) -> Law:
     """
     x = numbers.tilted(numbers.start(k))
     most = min(k, int(x.w.sum()))
-    roots = min(most + 1, ceil(20 * sd) + 24)
+    roots = min(most + 1, ceil(_ROOTS_PER_SD * sd) + _MORE_ROOTS)
     first = max(0, min(ceil(mean - roots / 2), most + 1 - roots))
-    points = ceil(10 * sqrt(k)) + 40
+    points = ceil(_POINTS_PER_SD * sqrt(k)) + _MORE_POINTS
     half = roots // 2 + 1
     powers = np.exp(2j * pi * np.arange(half) / roots)
     single = np.exp(x.log_at(1))
@@ -96,7 +112,8 @@ def exact(numbers: Numbers, k: int, mean: float, sd: float) -> Law:
         place = np.arange(start, min(start + step, points))
         angle = 2 * pi * place / points
         turn = np.exp(1j * angle)
-        # Each factor is E[u^(X = 1) e^{iθX}], so that no product exceeds 1.
+        # Each factor is E[u^(X = 1) e^{iθX}], so that no product exceeds 1; less 1, they are an
+        # array (n_numbers, n_points, n_roots).
         part = x.turned(angle)[:, :, None] + (single[:, None] * turn)[:, :, None] * (powers - 1)
         size, angle = log1p(part)
         back = 2 * pi * ((k * place) % points) / points
@@ -110,14 +127,16 @@ def exact(numbers: Numbers, k: int, mean: float, sd: float) -> Law:
 
 def cost(numbers: Numbers, k: int, sd: float) -> float:
     """Return the number of terms that the exact law takes."""
-    roots = min(min(k, int(numbers.w.sum())) + 1, ceil(20 * sd) + 24)
-    return len(numbers.w) * (10 * sqrt(k) + 40) * roots / 2
+    roots = min(min(k, int(numbers.w.sum())) + 1, ceil(_ROOTS_PER_SD * sd) + _MORE_ROOTS)
+    return len(numbers.w) * (_POINTS_PER_SD * sqrt(k) + _MORE_POINTS) * roots / 2
 
 
 def approximate(k: int, mean: float, variance: float, pairs: float, triples: float) -> Law | None:
     """Return an approximation with a total variation distance of at most .03, if one has it (S15).
 
     `pairs` and `triples` are the expected numbers of pairs and triples of people who share a value.
+    The numbers below were chosen so that each law keeps to that distance from the exact one on
+    random distributions, which tests/test_predict.py tries; nothing proves it for all.
     """
     if k >= 20 and triples < 0.01:
         return _pairs_law(k, pairs)
@@ -149,7 +168,7 @@ def _poisson_law(k: int, mean: float) -> Law:
 def _poisson_chances(mean: float, most: int) -> Floats:
     from scipy.special import pdtr
 
-    upto = min(most, ceil(mean + 12 * sqrt(mean) + 30))
+    upto = min(most, ceil(mean + _FAR * sqrt(mean) + _FURTHER))
     whole = pdtr(np.arange(upto + 1), mean)
     return np.asarray(np.diff(whole, prepend=0.0))
 
@@ -159,6 +178,7 @@ def normal(k: int, mean: float, variance: float) -> Law:
     sd = sqrt(variance)
     if sd == 0:
         return Law(round(mean), np.ones(1), "certain")
+    # Ten deviations: the chances beyond, 8e-24, go to the ends.
     first, last = max(0, int(mean - 10 * sd)), min(k, ceil(mean + 10 * sd))
     from scipy.special import ndtr
 
@@ -205,13 +225,14 @@ def _counts(mean: float, variance: float) -> tuple[int, Floats]:
     from scipy.special import gammaln, xlog1py, xlogy
 
     sd = sqrt(variance)
-    first = max(0, int(mean - 12 * sd - 30))
-    x = np.arange(first, ceil(mean + 12 * sd + 40 * variance / mean + 30) + 1, dtype=float)
-    if variance > mean * (1 + 1e-6):
+    first = max(0, int(mean - _FAR * sd - _FURTHER))
+    last = ceil(mean + _FAR * sd + _DECAYS * variance / mean + _FURTHER)
+    x = np.arange(first, last + 1, dtype=float)
+    if variance > mean * (1 + _LIKE_POISSON):
         r = mean**2 / (variance - mean)
         log = gammaln(x + r) - gammaln(r) - gammaln(x + 1)
         log += r * np.log(mean / variance) + xlog1py(x, -mean / variance)
-    elif variance < mean * (1 - 1e-6):
+    elif variance < mean * (1 - _LIKE_POISSON):
         n = max(ceil(mean**2 / (mean - variance)), ceil(mean))
         x = x[x <= n]
         log = gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1)

@@ -21,14 +21,24 @@ if TYPE_CHECKING:
 
 # Up to this many pairs are simply added.
 _FEW = 250_000
+# Pairs that are held at once; only memory and speed depend on it.
 _CHUNK = 1_000_000
+# Chebyshev points at which a smooth kernel is evaluated, twice. Any two different numbers will do:
+# where they do not agree, all pairs are added.
 _NODES = (16, 24)
+# To which share of a variance they must agree.
+PAIRS_AGREE = 1e-10
+# Values whose pairs together add less than this share of a variance are left out: a tenth of a bit.
+_NOTHING = 1e-17
 
 
 def pair_sum(
     x: Floats, left: Floats, right: Floats, kernel: Callable[[Floats, Floats], Floats], small: float
 ) -> float:
     """Σ left(a) · kernel(x(a), x(b)) · right(b) over all a and b, itself included.
+
+    `x`, `left` and `right` are arrays (n,); the kernel takes arrays (n, 1) and (1, n), and returns
+    (n, n).
 
     A smooth kernel is a polynomial in either variable but for rounding: it is then evaluated at a
     few Chebyshev points, and the weights are gathered there. Two numbers of points must agree to
@@ -49,11 +59,13 @@ def pair_sum(
 def _gathered(
     x: Floats, left: Floats, right: Floats, kernel: Callable[[Floats, Floats], Floats], nodes: int
 ) -> float:
+    """Return the sum from a kernel at so many points (barycentric; Berrut & Trefethen 2004)."""
     angle = (2 * np.arange(nodes) + 1) * np.pi / (2 * nodes)
     low, high = float(x.min()), float(x.max())
     at = low + (high - low) * (1 - np.cos(angle)) / 2
     weight = np.sin(angle) * (-1.0) ** np.arange(nodes)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # (n, nodes): the share of each number at each point.
         parts = weight / (x[:, None] - at)
         parts /= parts.sum(axis=1, keepdims=True)
     hit = ~np.isfinite(parts).all(axis=1)
@@ -112,7 +124,7 @@ def covariance(p: Floats, w: Integers, k: int, i: int, j: int) -> float:
     used = matters(w * first, own) | matters(w * second, own)
     p, first, second, w = p[used], first[used], second[used], w[used]
     between = pair_sum(
-        p, w * first, w * second, lambda a, b: _excess(a, b, k, i, j), 1e-10 * abs(own)
+        p, w * first, w * second, lambda a, b: _excess(a, b, k, i, j), PAIRS_AGREE * abs(own)
     )
     # A value makes no pair with itself.
     between -= float(np.dot(w * first * second, _excess(p, p, k, i, j)))
@@ -122,7 +134,7 @@ def covariance(p: Floats, w: Integers, k: int, i: int, j: int) -> float:
 
 def matters(expected: Floats, variance: float) -> Booleans:
     """Return which values matter to a sum over pairs, of which none exceeds their expectation."""
-    return expected * max(1.0, float(expected.sum())) * len(expected) > 1e-17 * abs(variance)
+    return expected * max(1.0, float(expected.sum())) * len(expected) > _NOTHING * abs(variance)
 
 
 def _excess(p: Floats, q: Floats, k: int, i: int, j: int) -> Floats:
@@ -165,7 +177,7 @@ def variance_below(p: Floats, w: Integers, k: int, K: int) -> float:
     doubtful = (k * p) ** 2 * below * above
     # As many values of which it is open whether they are below K, if it were as open of each.
     alike = float(np.dot(w, doubtful)) ** 2 / max(float(np.dot(w, doubtful**2)), 1e-300)
-    # By pairs the square of the mean is subtracted, which must leave digits.
+    # By pairs the square of the mean is subtracted, exact to 1e-15, which must leave six digits.
     if alike > SOME_VALUES or 1e-15 * expected_below(p, w, k, K) ** 2 > 1e-6 * limit:
         return limit
     least, most = _likely(p, k, K)
@@ -219,6 +231,7 @@ def _variance_by_pairs(p: Floats, w: Integers, k: int, K: int) -> float:
     from scipy.special import betaincc
 
     p = np.minimum(p, 1.0)
+    # For each pair of probabilities the chance that both values are below K.
     both = np.empty((len(p), len(p)))
     for row, (least, most) in enumerate(zip(*_likely(p, k, K), strict=True)):
         x = np.arange(least, most)

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 # Sums over ranks are term by term up to here, and by the Euler-Maclaurin formula beyond.
+# What the formula leaves out is about its next term, c/12 of that of this rank over the rank.
 _TERMS = 100_000
+# Nodes of Gauss's quadrature over the logarithms of ranks beyond, a smooth function.
+_NODES = 80
+# Where the search for an exponent ends at first; it goes on at twice that while it must.
 _STEEP = 50.0
 
 
@@ -144,7 +148,7 @@ def power_sums(d: int, c: float) -> tuple[float, float]:
 def _tail(a: int, d: int, c: float) -> tuple[float, float]:
     """Sum from a + 1 to d: the integral, and half of the terms at its ends."""
     low, high = math.log(a), math.log(d)
-    nodes, weights = np.polynomial.legendre.leggauss(80)
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     t = (high - low) / 2 * nodes + (high + low) / 2
     density = np.exp((1 - c) * t) * weights * (high - low) / 2
     ends = (a**-c, d**-c)

@@ -13,7 +13,13 @@ import numpy as np
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats
+
+# From here on the five terms of Stirling's series in `remainder` (Abramowitz & Stegun 1964, 6.1.41)
+# are within the next one, 691 / (360,360 n¹¹): 1.1e-16.
 _SMALL = 16
+# Up to this gap so many terms of the series in `_deviance` are within 2e-17 of all of them, since
+# the next one is that share of the first; above it, nothing cancels that matters.
+_NEAR, _TERMS = 0.1, 8
 _TABLE = np.array(
     [0.0] + [lgamma(n + 1) - ((n + 0.5) * log(n) - n + 0.5 * log(2 * pi)) for n in range(1, _SMALL)]
 )
@@ -95,11 +101,11 @@ def log_binomial(k: Any, n: Any, odds: Any) -> Floats:
 def _deviance(x: Floats, expected: Floats) -> Floats:
     """X log(x / expected) + expected − x for x > 0, also where the two are nearly equal."""
     gap = (x - expected) / (x + expected)
-    near = np.abs(gap) <= 0.1
+    near = np.abs(gap) <= _NEAR
     small = np.where(near, gap, 0.0)
     # log((1 + g)/(1 − g)) = 2 (g + g³/3 + g⁵/5 + …), and the term in g cancels by hand.
     square, series = small * small, np.zeros_like(small)
-    for j in range(8, 0, -1):
+    for j in range(_TERMS, 0, -1):
         series = square * (1 / (2 * j + 1) + series)
     with np.errstate(divide="ignore"):
         far = x * np.log(x / expected) + expected - x

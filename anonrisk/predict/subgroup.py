@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.predict.moments import matters, pair_sum
+from anonrisk.predict.moments import PAIRS_AGREE, matters, pair_sum
 from anonrisk.predict.stirling import log_apart, log_falling
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def variance(c: Integers, w: Integers, n: int, k: int) -> float:
     own = float(np.dot(w, each - each**2))
     used = matters(w * each, own)
     x, each, weight = c[used].astype(float), each[used], (w * each)[used]
-    between = pair_sum(x, weight, weight, lambda a, b: _excess(a, b, n, k), 1e-10 * own)
+    between = pair_sum(x, weight, weight, lambda a, b: _excess(a, b, n, k), PAIRS_AGREE * own)
     # A class makes no pair with itself.
     between -= float(np.dot(weight * each, _excess(x, x, n, k)))
     return max(0.0, own + between)

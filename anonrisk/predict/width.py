@@ -22,9 +22,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-# Offsets of the first interval that are tried for each width.
+# Offsets of the first interval that are tried for each width of a density. Chosen: the worst of
+# more of them may be a little worse, and whoever asks is told how many there were.
 OFFSETS = 16
 LEVEL = 0.95
+# A density spreads between the quantiles that leave this share outside on either side; widths are
+# tried from so small a part of the spread up to twice it.
+_OUTSIDE, _PARTS = 1e-9, 10_000
+# Up to which t = (k − 1)Δ/σ an expansion is good, by its order; see the Notes of `expansion`.
+_FIRST_GOOD, _SECOND_GOOD = 0.9, 1.9
+# The share of a group that may be corrected by the Normal expansion; see its Notes.
+_MOST_CORRECTED = 0.3
+# An integral leaves this out on either side, and has so many pieces, each with its own quadrature.
+_LEFT_OUT, _PIECES = 1e-15, 40
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,11 +181,11 @@ def _cutter(values: Any) -> _Cutter:
         )
     if hasattr(values, "cdf"):
         check_density(values)
-        spread = float(values.isf(1e-9) - values.ppf(1e-9))
+        spread = float(values.isf(_OUTSIDE) - values.ppf(_OUTSIDE))
         if not np.isfinite(spread) or spread <= 0:
             raise ArgumentError("the density has no finite spread")
         cut = lambda width, offset: Distribution.from_density(values, width, offset=offset)  # noqa: E731
-        return _Cutter(cut, spread / 10_000, 2 * spread, whole=False)
+        return _Cutter(cut, spread / _PARTS, 2 * spread, whole=False)
     p = Distribution.from_probabilities(values)
     value = np.array(values, dtype=float)
 
@@ -270,8 +280,12 @@ def expansion(density: Any, group_size: int, width: float, *, order: str = "resu
     check_density(density)
     sigma = float(density.std())
     t = (k - 1) * delta / sigma
-    good = {"first": t <= 0.9, "second": t <= 1.9, "resummed": delta <= sigma / 2}[order]
-    if not good:
+    good = {
+        "first": t <= _FIRST_GOOD,
+        "second": t <= _SECOND_GOOD,
+        "resummed": delta <= sigma / 2,
+    }
+    if not good[order]:
         raise ApproximationError(
             f"the {order} expansion is not good at this width and group size; cut the density into "
             "exact intervals instead: singletons(Distribution.from_density(density, width), k)"
@@ -288,8 +302,8 @@ def expansion(density: Any, group_size: int, width: float, *, order: str = "resu
 def _integral(density: Any, g: Callable[[Any], Any]) -> float:
     from scipy.integrate import quad
 
-    low, high = float(density.ppf(1e-15)), float(density.isf(1e-15))
-    points = np.linspace(low, high, 41)
+    low, high = float(density.ppf(_LEFT_OUT)), float(density.isf(_LEFT_OUT))
+    points = np.linspace(low, high, _PIECES + 1)
     parts = (quad(lambda x: float(g(density.pdf(x))), a, b)[0] for a, b in pairwise(points))
     return float(sum(parts))
 
@@ -351,7 +365,7 @@ def normal_expansion(group_size: int, widths: ArrayLike, covariance: ArrayLike) 
     _, log_det = np.linalg.slogdet(sigma)
     log_correction = np.log(delta).sum() - len(delta) / 2 * log(4 * pi) - log_det / 2
     correction = k * (k - 1) * float(np.exp(log_correction))
-    if correction > 0.3 * k or (delta > left / 2).any():
+    if correction > _MOST_CORRECTED * k or (delta > left / 2).any():
         raise ApproximationError(
             "the expansion is not good at these widths: they must be well below the deviation "
             "left in each column when the others are known; use Distribution.bivariate_normal"

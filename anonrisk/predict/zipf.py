@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 # Steps of the grid: the error of a smooth expectation falls with their square.
 _STEPS = 2**17
-# Ranks beyond this are taken in groups whose probabilities hardly differ.
-_SINGLE_RANKS = 1_000_000
+# Ranks beyond this are taken in groups, at most so many, whose probabilities hardly differ.
+_SINGLE_RANKS, _MOST_GROUPS = 1_000_000, 200_000
 # Ranks that are listed one by one for an exact sum.
 _MOST_RANKS = 1_000_000
 
@@ -62,6 +62,7 @@ def exactly(d: int, c: float, s: int) -> tuple[Floats, Floats] | None:
     from scipy.special import gammaln
 
     every = chain.from_iterable(combinations_with_replacement(range(d), s))
+    # (n, s): one row per multiset, its ranks ascending.
     ranks = np.fromiter(every, np.int64, n * s).reshape(n, s)
     at = -np.log(single)[ranks].sum(axis=1)
     # How often the rank of a column has come so far: their product is that of the factorials.
@@ -88,7 +89,7 @@ def _ranks(d: int, c: float) -> tuple[Floats, Floats]:
     ranks = np.arange(1, min(d, _SINGLE_RANKS) + 1, dtype=float)
     weight = np.ones_like(ranks)
     if d > _SINGLE_RANKS:
-        edges = np.unique(np.geomspace(_SINGLE_RANKS + 1, d + 1, 200_000).astype(np.int64))
+        edges = np.unique(np.geomspace(_SINGLE_RANKS + 1, d + 1, _MOST_GROUPS).astype(np.int64))
         ranks = np.append(ranks, (edges[:-1] + edges[1:] - 1) / 2)
         weight = np.append(weight, np.diff(edges))
     at = c * np.log(ranks)
@@ -103,7 +104,7 @@ def _continuous(d: int, c: float, g: float, step: float) -> tuple[Floats, Floats
     width = math.log(d)
     edges = np.append(np.arange(0, c * width, step), c * width) / c
     b = 1 - c
-    below = edges if abs(b * width) < 1e-12 else np.expm1(b * edges) / b
+    below = edges if abs(b * width) < _NOTHING else np.expm1(b * edges) / b
     return c * (edges[1:] + edges[:-1]) / 2, g * np.diff(below)
 
 
@@ -117,8 +118,15 @@ def _spread(at: Floats, mass: Floats, size: int) -> Floats:
 
 __all__ = ["Fit", "Product", "Zipf", "ZipfStep", "fit", "product"]
 
+# The longest traces that the model is asked about. Chosen; time and memory grow with it.
 _MOST_RECORDS = 100
+# Nodes of Gauss's quadrature of each piece, and as many more as there are records, since a piece is
+# a polynomial of one degree less.
 _NODES = 40
+# (1 − c) ln d below this is nothing: the integral is off by half that share.
+_NOTHING = 1e-12
+# e^709 is the largest whole power that a number can hold.
+_LARGEST_LOG = 709
 
 
 @dataclass(frozen=True, repr=False)
@@ -438,7 +446,8 @@ class Product:
         at = grid if whole else grid - grid[0]
         if exact is None:
             return tail(at, mass, limit)
-        # Sums of logarithms in another order differ by rounding, and equal is not beyond.
+        # Sums of logarithms in another order differ by rounding, at most a hundred of them by less
+        # than 1e-9, and equal is not beyond.
         beyond = at > limit + 1e-9
         return 1.0 if beyond.all() else float(mass[beyond].sum())
 
@@ -513,6 +522,7 @@ def render_rank(rank: float) -> str:
 
 def _spline(x: Floats, s: int) -> Floats:
     """Return the density of a sum of s uniform variables on [0, 1], by its stable recursion."""
+    # (s, len(x)), one row less for every variable that is added.
     pieces = np.array([(x >= j) & (x < j + 1) for j in range(s)], dtype=float)
     for m in range(2, s + 1):
         at = x - np.arange(s - m + 1)[:, None]
@@ -523,11 +533,11 @@ def _spline(x: Floats, s: int) -> Floats:
 
 def _integral(width: float, b: float) -> float:
     """Return ∫ e^(b·t) dt from 0 to `width`, also where b is next to nothing."""
-    return width if abs(b * width) < 1e-12 else math.expm1(b * width) / b
+    return width if abs(b * width) < _NOTHING else math.expm1(b * width) / b
 
 
 def _exp(log: float) -> float:
-    return math.inf if log > 709 else math.exp(log)
+    return math.inf if log > _LARGEST_LOG else math.exp(log)
 
 
 def _length(value: Any) -> int:

@@ -2,7 +2,7 @@
 
 The format, for reviewers. "With length" means preceded by its length in 4 bytes, big-endian. A
 subkey is HKDF-SHA-256 of the key, with salt ``anonrisk`` and the purpose as info, as for states
-(docs/states.md).
+(docs/ledger.md).
 
 - ``anonrisk_keeper`` (``name``, ``value``): ``version``, the id of the ``store``, the ``epoch`` of
   its key (from 1), a ``key check``, and the ``tag key``, wrapped.

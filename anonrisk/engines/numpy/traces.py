@@ -39,7 +39,10 @@ _WORTH = 2
 
 @dataclass(frozen=True)
 class _Level:
-    """The nodes of one depth: the item of each, and where its children are in the next level."""
+    """The nodes of one depth: the item of each, and where its children are in the next level.
+
+    Arrays are (n_nodes,); `keys` are number of the parent times items plus item, ascending.
+    """
 
     keys: KeySet
     item: Integers
@@ -78,7 +81,10 @@ class _Tree:
 def count_holders(
     index: Index, by_rarity: Integers, in_order: Integers, visits: Visits | None
 ) -> Integers:
-    """Count the users who have all the points of each set, in their order if there are visits."""
+    """Count the users who have all the points of each set, in their order if there are visits.
+
+    `by_rarity`, rarest first, and `in_order` are (n_sets, s); the result is (n_sets,).
+    """
     order = np.lexsort(by_rarity.T[::-1])
     tree = _Tree.of(by_rarity[order], index.n_items)
     walk = _Walk(index, tree, in_order[order], visits)
@@ -159,7 +165,8 @@ def split(rows: Integers, number: Integers) -> list[Integers]:
     return [part for part in np.split(rows, cuts) if len(part)]
 
 
-# Candidates of each user that are looked at one by one at first; four times as many next.
+# Candidates of each user that are looked at one by one at first; four times as many next. Chosen,
+# as is the next number: the result is the same with others, found in more time or less.
 _FIRST_LOOK = 64
 # The share of the sets that a look may leave open for another to be worth it.
 _WORTH_A_LOOK = 0.7
@@ -204,7 +211,11 @@ def _count(index: Index, sets: _Sets, part: Integers, among: range) -> Integers:
 
 @dataclass(frozen=True)
 class _Sets:
-    """A set of points of each user, and where the users who have its rarest point are listed."""
+    """A set of points of each user, and where the users who have its rarest point are listed.
+
+    `points` and `by_rarity` are (n_users, s); `first` and `length`, places in `Index.holder`,
+    (n_users,).
+    """
 
     points: Integers
     by_rarity: Integers

@@ -52,7 +52,12 @@ class KeySet:
 
 @dataclass(frozen=True)
 class Index:
-    """Each pair of user and item once, by user and by item."""
+    """Each pair of user and item once, by user and by item.
+
+    `item`, in order of user, and `holder`, the users in order of item, are (n_pairs,); `starts` and
+    `n_points`, where a user's pairs are in `item`, are (n_users,); `item_starts` and `popularity`,
+    where an item's are in `holder`, (n_items,).
+    """
 
     item: Integers
     starts: Integers
@@ -96,7 +101,11 @@ class Index:
 
 @dataclass(frozen=True)
 class Visits:
-    """When each user was where: places in the user's trace, by pair of user and item."""
+    """When each user was where: places in the user's trace, by pair of user and item.
+
+    `places` is (n_records,), as number of the pair times `longest` plus place, ascending; `starts`,
+    where a pair's are, is (n_pairs,).
+    """
 
     index: Index
     places: Integers
@@ -118,13 +127,16 @@ class Visits:
         return self.index.pairs.place(user * self.index.n_items + item)
 
     def sorted(self, users: Integers, points: Integers) -> Integers:
-        """Put the points of each user in the order of the first visits to them."""
+        """Put the points of each user, (n_users, s), in the order of the first visits to them."""
         pairs = self._pair(np.repeat(users, points.shape[1]), points.ravel())
         first = (self.places[self.starts[pairs]] % self.longest).reshape(points.shape)
         return np.take_along_axis(points, np.argsort(first, axis=1), axis=1)
 
     def follow(self, user: Integers, points: Integers) -> Flags:
-        """Return whether each user visited the points in this order, anything between them."""
+        """Return whether each user visited the points in this order, anything between them.
+
+        `points` is (n_users, s), one row per user.
+        """
         at = np.full(len(user), -1, dtype=np.int64)
         good = np.ones(len(user), dtype=bool)
         for column in points.T:

@@ -29,19 +29,19 @@ class ValueCounts:
 
     Attributes
     ----------
-    starts : array of int
+    starts : array of int (n_kinds + 1,)
         Kind i has the entries from ``starts[i]`` to ``starts[i + 1]``.
-    ranks, counts : array of int
+    ranks, counts : array of int (n_entries,)
         For each entry, the rank of a value and how often the kind has it, ranks ascending.
-    classes : array of int
+    classes : array of int (n_kinds,)
         For each kind, the number of classes of it.
-    sizes : array of int
+    sizes : array of int (n_kinds,)
         For each kind, the number of records in such a class; with a `unit`, of persons.
-    overall : array of int
+    overall : array of int (n_values,)
         For each rank, how often the table has the value.
     ordered : bool
         Whether the ranks are an order of the values, rather than arbitrary.
-    levels : array of int, optional
+    levels : array of int (n_levels, n_values), optional
         For each level of a hierarchy and each rank, the group that the value belongs to.
     """
 
@@ -142,6 +142,7 @@ class ValueCounts:
         parts = []
         for length in np.unique(lengths):
             kinds = np.flatnonzero(lengths == length)
+            # (n_kinds of this length, length); a row is then the size, the ranks and the counts.
             entries = self.starts[kinds][:, None] + np.arange(length)
             rows = np.concatenate(
                 (self.sizes[kinds][:, None], self.ranks[entries], self.counts[entries]), axis=1

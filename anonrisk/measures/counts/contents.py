@@ -45,7 +45,7 @@ BITS: dict[str, int] = {
 }
 # No cell without one of these has the shape of an identifier.
 MAY_IDENTIFY = "[0-9@:]|www"
-# So many characters, of so many words, are free text.
+# So many characters, of so many words, are free text. Chosen.
 LONG, WORDS = 50, 8
 # Coordinates lie within these degrees; a thousandth of one is a street, a tenth of that a house.
 HALF_CIRCLE, STREET, HAIR = 180, 1000, 1e-6
@@ -76,7 +76,8 @@ PLACEHOLDERS = (
 HIGH_PLACEHOLDERS = tuple(10**n - 1 for n in range(3, 10))
 LOW_PLACEHOLDERS = (-1, -9, -99, -999, -9999, -99999)
 
-# A shape is one of a column if this share of its rows, or of its different values, has it.
+# A shape is one of a column if this share of its rows, or of its different values, has it. Chosen:
+# well below one half, since a column may hold identifiers where people had them, and else a word.
 SHARE = 0.2
 # Spellings are compared in columns of at most so many values.
 FOLDABLE = 10_000

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Of fewer records nothing can be said about most of them.
+# Of fewer records nothing can be said about most of them: 95% of twenty allows for one exception.
 ENOUGH = 20
 # Of these no digit checks the others; they are known by how they are written.
 _UNCHECKED = (

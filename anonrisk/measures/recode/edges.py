@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats, Integers
     from anonrisk.measures.counts.tally import Domain
 
-# The cells of a grid among which the least cost is looked for.
+# The cells of a grid among which the least cost is looked for. Chosen, as the next: more are
+# slower, fewer leave plans coarser; k holds either way.
 _CELLS = 256
 # Edges of even width, quantiles, and periods of the calendar among which regions are cut.
 _EVEN, _QUANTILES, _PERIODS = 64, 64, 128
-# Numbers that are closer have no number with a name between them.
+# Numbers that are closer have no number with a name between them: powers of ten end at 1e-308, and
+# a name takes 18 digits at most.
 _CLOSEST = 1e-290
 # The first day of the year 1 and the last of 9999, in days since 1970: no others have a name.
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896

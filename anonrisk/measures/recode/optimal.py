@@ -122,16 +122,16 @@ def mdav(points: Floats, counts: Integers, k: int) -> Integers:
 
     Parameters
     ----------
-    points : array of n × d
+    points : array (n, d)
         Different points.
-    counts : array of n
+    counts : array (n,)
         How often each occurs; equal points are never split.
     k : int
         The least number of records in a group.
 
     Returns
     -------
-    array of n
+    array (n,)
         The number of each point's group.
 
     Notes
@@ -162,6 +162,7 @@ def mdav(points: Floats, counts: Integers, k: int) -> Integers:
         centre = np.average(scaled[left], axis=0, weights=counts[left])
         far = scaled[left[np.argmax(distances(centre))]]
         opposite = scaled[left[np.argmax(distances(far))]]
+        # As in the paper: two groups of k, and k or more that are left.
         pair = counts[left].sum() >= 3 * k
         take(far)
         if pair and counts[left].sum() >= 2 * k:

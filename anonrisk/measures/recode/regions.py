@@ -56,7 +56,10 @@ class ByRegion(Recoding):
         """Write the label of the places from one to another; None where the cell is missing."""
 
     def with_labels(self, boxes: Integers) -> tuple[Integers, list[str]]:
-        """Return the label number of each range of places, -1 where missing; and the labels."""
+        """Return the label number of each range of places, -1 where missing; and the labels.
+
+        `boxes` is (n_regions, 2), the first and the last place of each; the numbers, (n_regions,).
+        """
         keys, number = np.unique(boxes[:, 0] * self.n_places + boxes[:, 1], return_inverse=True)
         written = [self.label(*divmod(key, self.n_places)) for key in keys.tolist()]
         names = sorted({name for name in written if name is not None})
@@ -65,7 +68,10 @@ class ByRegion(Recoding):
         return source[number], names
 
     def in_words(self, boxes: Integers) -> str:
-        """Return what becomes of the column, and in how many of the ranges of places it is told."""
+        """Return what becomes of the column, and in how many of the ranges of places it is told.
+
+        `boxes` as in `with_labels`.
+        """
         n_cut = int(((boxes[:, 0] > 0) | (boxes[:, 1] < self.n_places - 1)).sum())
         return f"{self}, {_shown_in(n_cut)}" if n_cut else str(self)
 
@@ -245,10 +251,10 @@ class Regions:
     ----------
     columns : dict of column to ByRegion
         How the values of each column are placed.
-    cuts : array of (column, place, below, above)
+    cuts : array (n_cuts, 4) of (column, place, below, above)
         The way to a record's region: below the place it goes on at the cut `below`, else at
         `above`; where that is negative, it has come to the region ``~below``.
-    boxes : array of regions by columns by 2
+    boxes : array (n_regions, n_columns, 2)
         The first and the last place that a region has of each column.
     """
 
@@ -283,6 +289,7 @@ class Regions:
 
     def find(self, places: Sequence[Integers]) -> Integers:
         """Find the region of each record by its place in each column; -1 where there is none."""
+        # (n_columns, n_records)
         at = np.stack(places)
         result = np.zeros(at.shape[1], dtype=np.int64) if len(self.cuts) else ~np.zeros_like(at[0])
         ahead = np.flatnonzero(result >= 0)
@@ -294,6 +301,7 @@ class Regions:
         return np.where(self._inside(at, regions), regions, -1)
 
     def _inside(self, at: Integers, regions: Integers) -> Booleans:
+        """Return which records are where their region is; `at` is (n_columns, n_records)."""
         inside = np.ones(len(regions), dtype=bool)
         for column, place in enumerate(at):
             first, last = self.boxes[regions, column].T

@@ -377,7 +377,11 @@ class Lattice:
 def merged(
     groups: list[Integers], counts: Integers, sizes: list[int]
 ) -> tuple[list[Integers], Integers]:
-    """Add up the classes that have become one."""
+    """Add up the classes that have become one.
+
+    An array (n_classes,) per column, with codes below its size, and the records of each class. By
+    place or by sorting, as in `regions.part.runs`, where the border was measured.
+    """
     keys, _ = radix.keys_of(zip(groups, sizes, strict=True))
     bound = math.prod(sizes)
     if bound <= 4 * len(counts) + 4_096:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from anonrisk.measures.recode import Recoding
     from anonrisk.planning.regions.part import PartLoss
 
-# What rounding may leave of nothing.
+# What rounding may leave of nothing, where losses are between 0 and 1.
 _NOTHING = 1e-12
 
 
@@ -27,13 +27,13 @@ class GroupedColumn:
 
     Attributes
     ----------
-    groups : array
+    groups : array (n_values + 1,)
         The group of each value of the column, missing last.
     n_groups : int
         How many groups there are; missing values may have the last, or be in one of the others.
     labels : list of str or None
         The labels of the groups but that of missing values; None where values stay.
-    margin : array
+    margin : array (n_values + 1,)
         How many records have each value, missing last.
     """
 
@@ -65,15 +65,15 @@ class GroupedClasses:
 
     Attributes
     ----------
-    codes : list of array
+    codes : list of array (n_classes,)
         The group that each class has of each column.
-    groups : dict of column to array
+    groups : dict of column to array (n_values + 1,)
         The group of each value of a column, missing last.
     n_groups : list of int
         How many groups each column has.
-    sizes : array
+    sizes : array (n_classes,)
         The records of each class.
-    kept : array
+    kept : array (n_classes,)
         Which classes are published.
     """
 
@@ -102,11 +102,11 @@ class Scale:
 
     Attributes
     ----------
-    least, largest : array
+    least, largest : array (n_positions − 1,)
         The least and the largest number of the column that each position but the last stands for.
-    records : array
+    records : array (n_positions,)
         How many records each position has.
-    margin : array
+    margin : array (n_values + 1,)
         How many records each value of the column has, missing last.
     """
 

@@ -91,7 +91,7 @@ class MixedTargets:
 
     Attributes
     ----------
-    values : array
+    values : array (n_combinations,)
         The value of the target that each combination has.
     n_values : int
         How many values there may be.
@@ -111,9 +111,11 @@ class MixedTargets:
         self, part: RegionPart, column: int, below: Integers, above: Integers
     ) -> tuple[Floats, Floats]:
         """Add up what each position changes of the squares of counts, which are exact."""
+        # (n_rows,) each but the last, the region of each pair of a region and a position.
         held = part.positions[column]
         order, number, source, _ = grouped(part.owners, held, int(held.max()) + 1)
         values = self.values[part.rows[order]]
+        # One row per pair and value: how often a pair has it, and its region up to there and after.
         place, value, times = runs(number, values, self.n_values, part.counts[order])
         up_to, after = _running(source[place] * self.n_values + value, times)
         ends = np.append(runs_of(place)[1:], len(place)) - 1

@@ -35,16 +35,16 @@ class Ladder:
 
     Attributes
     ----------
-    place : array
+    place : array (n_codes,)
         The position of each code of the column, missing last.
-    begins, ends : array of steps by positions
+    begins, ends : array (n_steps, n_positions)
         The first and the last position of the part that a position is in; below its own step, a
         part has itself.
-    members : array of steps by positions
+    members : array (n_steps, n_positions)
         The group of its step that a position is in.
     choices : list of Choice
-        The recoding of each step.
-    costs : array of steps by positions
+        The recoding of each step, n_steps of them.
+    costs : array (n_steps, n_positions)
         What a cell of that part loses.
     """
 
@@ -61,7 +61,7 @@ class Ladder:
         return len(self.begins[0])
 
     def step(self, first: Integers, last: Integers) -> Integers:
-        """Find the lowest step on which two positions are in one part."""
+        """Find the lowest step on which two positions are in one part; arrays of one length."""
         result = np.zeros(len(first), dtype=np.int64)
         for begins in self.begins[1:]:
             result += begins[first] == begins[last]
@@ -85,7 +85,22 @@ class Ladder:
 
 @dataclass(frozen=True)
 class Ruler:
-    """Numbers or days between edges, missing after the last: cut wherever an edge is."""
+    """Numbers or days between edges, missing after the last: cut wherever an edge is.
+
+    Attributes
+    ----------
+    place : array (n_codes,)
+        The position of each code of the column, missing last.
+    edges : array (n_edges,)
+        Position i holds the numbers from edge i − 1 up to edge i, the last position what is
+        missing: n_positions = n_edges + 2.
+    scale : Scale
+        What each position stands for, and its records.
+    span : Span
+        What a cell loses, by the first and the last position that are put together.
+    whole, dates : bool
+        Whether the numbers are whole; whether they are days.
+    """
 
     place: Integers
     edges: Floats
@@ -157,10 +172,12 @@ def ladder(tally: Tally, name: Name, offered: Sequence[Recoding], loss: CellLoss
             "could name them: convert them to text first"
             ", or give recodings that are coarser than Keep()"
         )
+    # (n_steps, n_codes), the coarsest step first; then with the codes in order of their parts.
     groups = np.stack([choice.groups for choice in steps])
     order = np.lexsort(groups[::-1])
     groups = groups[:, order]
-    # Where a part begins that the value before was not in: then all steps below begin anew.
+    # (n_steps, n_codes) too: where a part begins that the value before was not in; then all steps
+    # below begin anew.
     new = np.ones(groups.shape, dtype=bool)
     new[:, 1:] = groups[:, 1:] != groups[:, :-1]
     for step, begun in enumerate(new):
@@ -169,18 +186,21 @@ def ladder(tally: Tally, name: Name, offered: Sequence[Recoding], loss: CellLoss
                 f"the recodings that are offered for column {name!r} do not build on each other: "
                 "each must merge what the one before it does, and more"
             )
+    # (n_steps, n_codes): the position of the part that begins there, and of the part that a code is
+    # in. Positions count the parts by code, then by step.
     position = (np.cumsum(new.T.ravel()) - 1).reshape(new.T.shape).T
     first = np.maximum.accumulate(np.where(new, position, 0), axis=1)
-    # By value, then by step: in the order of positions.
+    # (n_positions,): the code, in this order, and the step at which each position begins.
     value, begun_at = np.nonzero(new.T)
     own = np.arange(len(value))
+    # From here on (n_steps, n_positions), as in a Ladder.
     below = np.arange(len(steps))[:, None] > begun_at
     begins = np.where(below, own, first[:, value])
     # The last position before the next part of the same step, or of a step above it, begins.
     ends = np.empty_like(begins)
-    for s, begun in enumerate(begins):
+    for step, begun in enumerate(begins):
         lasts = np.append(np.flatnonzero(begun[1:] != begun[:-1]), len(own) - 1)
-        ends[s] = lasts[np.searchsorted(lasts, own)]
+        ends[step] = lasts[np.searchsorted(lasts, own)]
     members = groups[:, value]
     place = np.empty(len(order), dtype=np.int64)
     place[order] = first[-1]
@@ -188,4 +208,5 @@ def ladder(tally: Tally, name: Name, offered: Sequence[Recoding], loss: CellLoss
 
 
 def _costs(steps: Sequence[Choice], members: Integers) -> Floats:
+    """Return what a cell of each part loses, as `members` an array (n_steps, n_positions)."""
     return np.stack([step.losses[source] for step, source in zip(steps, members, strict=True)])

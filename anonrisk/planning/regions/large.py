@@ -47,13 +47,23 @@ if TYPE_CHECKING:
 # A stage counts the regions found so far by cells that are as fine as there is room for, and cuts
 # them where cells meet. What can be cut between finer cells is counted again by the next stage.
 
-# How often a table is counted; what could be cut after the last count stays together.
+# How often a table is counted; what could be cut after the last count stays together. Chosen: each
+# is a pass over the whole table, and fewer of them leave coarser regions, never wrong ones.
 MAX_JOBS = 16
+# A stage hopes to fill this share of the room, by how full the last one was; the rest is for
+# regions that are denser than those. Chosen, as is the next: the answer, or a refusal, puts it right,
+# so that another number costs a job or two.
+_FILLED = 0.7
+# And after a refusal for this share of what was hoped for.
+_AFTER_REFUSAL = 4
 
 
 @dataclass(frozen=True)
 class _CellsOfRuler(Ruler):
-    """A ruler that is cut between cells: each stands at its first position."""
+    """A ruler that is cut between cells: each stands at its first position.
+
+    `ends`, (n_positions,), is the last position of the cell that a position is in.
+    """
 
     ends: Integers
 
@@ -74,11 +84,11 @@ class StagedAxis:
     ----------
     axis : Axis
         The column in full detail.
-    begins : array of details by positions
+    begins : array (n_details, n_positions)
         The first position of the cell that a position is in.
-    taken : array
+    taken : array (n_taken,)
         The positions that values of the column have.
-    counts : array
+    counts : array (n_taken,)
         How many records each of these has.
     """
 
@@ -127,7 +137,10 @@ class StagedAxis:
         return np.unique(self.begins[detail, self.taken])
 
     def cells(self, detail: int, boxes: Integers) -> Integers:
-        """Count the cells with records that a region may have."""
+        """Count the cells with records that a region may have: (n_regions,) of boxes with two ends.
+
+        `boxes` is (n_regions, 2), the first and the last position of each region.
+        """
         begins = self.begins[detail, self.taken]
         number = np.concatenate(([0], np.cumsum(np.diff(begins) != 0)))
         first = np.searchsorted(self.taken, boxes[:, 0])
@@ -166,9 +179,10 @@ def in_stages(
     rule : callable
         Gives what regions must keep to, for classes that were counted.
     """
+    # (1, n_columns, 2): one region, the whole table.
     whole = np.array([[[0, staged.axis.size - 1] for staged in axes]])
     tree = RegionTree([np.zeros(1, dtype=np.int64)], [whole], [axes[0].counts.sum(keepdims=True)])
-    # The details in which each region was cut.
+    # (n_regions, n_columns): the details in which each region was cut.
     tried = np.zeros((1, len(axes)), dtype=np.int64)
     asking = _Asking.first(axes, weights, n_values, most)
     for jobs in range(MAX_JOBS, 0, -1):
@@ -199,6 +213,7 @@ def in_stages(
 class _Stage:
     """Regions to count, in which details; those below `small` records are not cut yet."""
 
+    # (n_chosen,), and a detail per column.
     regions: Integers
     details: list[int]
     # How many classes they may have, before anybody has counted.
@@ -243,7 +258,8 @@ class _Asking:
 
         Those that are too large alone are cut into smaller ones first. Where small ones would take
         more jobs than there are, all are cut in the detail that there is room for, and what jobs
-        are left are for those that lose most.
+        are left are for those that lose most. `ahead` are the numbers of the regions that may be
+        cut, (n_ahead,), `tried` the details in which they were, (n_ahead, n_columns).
         """
         boxes, sizes = partition.boxes[ahead], partition.sizes[ahead]
         need = self._classes(self.full, boxes, sizes)
@@ -268,15 +284,19 @@ class _Asking:
         return _Stage(ahead[chosen], self.full, float(need[chosen].sum()), in_full=True)
 
     def after(self, stage: _Stage, counted: PlacedTally | None) -> _Asking:
-        """Hope for as much next time, but for half of it where there was more."""
+        """Hope for as much next time as was there, or for a part of it where that was too much."""
         which = "room_in_full" if stage.in_full else "room"
         if counted is None:
-            room = getattr(self, which) / 4
+            room = getattr(self, which) / _AFTER_REFUSAL
         else:
-            room = 0.7 * self.most * stage.most / len(counted.counts)
+            room = _FILLED * self.most * stage.most / len(counted.counts)
         return replace(self, **{which: max(room, float(self.most))})
 
     def _classes(self, details: Sequence[int], boxes: Integers, sizes: Integers) -> Floats:
+        """Bound the classes of each region by its cells and its records.
+
+        `boxes` is (n_regions, n_columns, 2), `sizes` and the result (n_regions,).
+        """
         cells = [
             staged.cells(detail, boxes[:, c]).astype(float)
             for c, (staged, detail) in enumerate(zip(self.axes, details, strict=True))
@@ -284,7 +304,11 @@ class _Asking:
         return np.asarray(np.minimum(np.prod(cells, axis=0) * self.n_values, sizes))
 
     def _coarse(self, boxes: Integers, sizes: Integers) -> tuple[list[int], float]:
-        """Make the column finer that loses most, as long as there is room."""
+        """Make the column finer that loses most, as long as there is room.
+
+        `boxes` is (n_regions, n_columns, 2), `sizes` (n_regions,). Gives the detail of each column,
+        and how many classes there may then be.
+        """
         details, most = [0] * len(self.axes), 0.0
         losses = [staged.loss(0) * w for staged, w in zip(self.axes, self.weights, strict=True)]
         open_ = {c for c, finest in enumerate(self.full) if finest}
@@ -305,7 +329,11 @@ class _Asking:
 def _finer(
     axes: Sequence[StagedAxis], details: Sequence[int], tried: Integers, boxes: Integers
 ) -> Booleans:
-    """Return which regions have cells in some detail that they had not when they were cut."""
+    """Return which regions have cells in some detail that they had not when they were cut.
+
+    `details` has one number per column, `tried` is (n_regions, n_columns), `boxes` (n_regions,
+    n_columns, 2) and the result (n_regions,).
+    """
     result = np.zeros(len(boxes), dtype=bool)
     for c, staged in enumerate(axes):
         cells = staged.cells(details[c], boxes[:, c])
@@ -316,6 +344,7 @@ def _finer(
 
 
 def _part(counted: PlacedTally, chosen: Integers) -> RegionPart:
+    """Put what was counted in order of region; `chosen`, ascending, numbers them from 0."""
     order = np.argsort(counted.regions, kind="stable")
     owners = np.searchsorted(chosen, counted.regions[order])
     held = [places[order] for places in counted.places]

@@ -2,6 +2,9 @@
 
 LeFevre, DeWitt & Ramakrishnan (2006), strict: whatever is equal stays together. Every round looks
 at all regions at once; counts are of distinct combinations, so that nothing is done by record.
+
+The lengths of arrays, n_rows, n_regions, n_parts and n_pairs, are named in `regions.part`. What all
+columns have together is a list with an array per column.
 """
 
 from __future__ import annotations
@@ -26,10 +29,18 @@ if TYPE_CHECKING:
     from anonrisk.planning.regions.tree import Partition
 
 
-# Scores that differ by less are the same, and the earlier column is taken.
+# Scores that agree to so many digits are the same, and the earlier column is taken: few enough to
+# hide what the order of a sum leaves, so that another processor or version of numpy cuts alike.
 _DIGITS = 12
+# What a region counts as losing that loses nothing, or less. Any number above 0 will do that
+# _DIGITS shows: by the median, a column without a score cannot be cut.
 _LEAST = 1e-9
+# What rounding may leave of no gain in a region of thousands of records. Where it leaves more, a
+# cut is made that gains nothing; it keeps to every limit as others do.
+_NO_GAIN = 1e-12
 # What cells weigh beside a loss of classes: enough to choose between cuts that gain the same of it.
+# Chosen: squared sizes gain whole numbers and cells n at most, so that these weigh less than one
+# of those up to a million records.
 _OF_CELLS = 1e-6
 
 
@@ -39,14 +50,19 @@ class ProposedCut:
 
     column: int
     axis: Axis
+    # (n_regions,)
     scores: Floats
-    # Of a ladder the step to go down to, of a ruler the position to cut at.
+    # (n_regions,): of a ladder the step to go down to, of a ruler the position to cut at.
     at: Integers
-    # Of a ladder the parts that stay together, as number of the region times size plus begin.
+    # Of a ladder the parts that stay together, as number of the region times size plus begin,
+    # ascending; of a ruler none.
     rest: Integers
 
     def begins(self, parts: Integers, position: Integers) -> Integers:
-        """Return the begin of the part that each combination goes to."""
+        """Return the begin of the part that each combination goes to.
+
+        `parts`, the region of each, `position` and the result are (n_rows,).
+        """
         at = self.at[parts]
         if not isinstance(self.axis, Ladder):
             return np.where(position >= at, at, 0)
@@ -62,6 +78,7 @@ def proposals(part: RegionPart, axes: Sequence[Axis], rule: CutRule) -> list[Pro
     """Propose ways to cut regions; with limits, numbers also in the middle, which may keep them."""
     made = []
     loss = rule.classes
+    # (n_regions,), or nothing where cells alone count.
     lost = np.zeros(0) if loss is None else loss.lost(part.owners, part.counts, part.rows)
     for c, axis in enumerate(axes):
         if rule.weights[c] <= 0 or not (part.first[c] < part.last[c]).any():
@@ -79,10 +96,18 @@ def proposals(part: RegionPart, axes: Sequence[Axis], rule: CutRule) -> list[Pro
 
 @dataclass(frozen=True)
 class _Occurring:
-    """The positions of one column that occur in each region, with their records."""
+    """The positions of one column that occur in each region, with their records.
+
+    Attributes
+    ----------
+    owners, position, counts : array (n_pairs,)
+        The region and the position of each pair, in order of both, and its records.
+    sizes, first, last, before : array (n_regions,)
+        The records of each region, its first and last position, and what a cell loses as it is.
+    """
 
     column: int
-    of: Integers
+    owners: Integers
     position: Integers
     counts: Integers
     sizes: Integers
@@ -93,13 +118,13 @@ class _Occurring:
     @classmethod
     def in_regions(cls, part: RegionPart, c: int, axis: Axis) -> _Occurring:
         """Add up the records of each position."""
-        source, position, counts = runs(part.owners, part.positions[c], axis.size, part.counts)
+        owners, position, counts = runs(part.owners, part.positions[c], axis.size, part.counts)
         first, last = part.first[c], part.last[c]
         before = axis.losses(first, last)
-        return cls(c, source, position, counts, part.sizes, first, last, before)
+        return cls(c, owners, position, counts, part.sizes, first, last, before)
 
     def scored(self, gained: Floats, rule: CutRule) -> Floats:
-        """Score cuts by what they gain, or all alike by what the region loses."""
+        """Score cuts by what they gain, or all alike by what the region loses; (n_regions,) all."""
         # A rare part may lose less than nothing, and can be cut all the same.
         lost = np.maximum(self.before, _LEAST)
         scores = np.where(gained > 0, lost, 0.0) if rule.median else gained
@@ -109,17 +134,23 @@ class _Occurring:
 def _down(
     seen: _Occurring, axis: Ladder, part: RegionPart, rule: CutRule, lost: Floats
 ) -> ProposedCut:
-    """Go one step down: parts of it that keep to k and the limits go, the rest stays together."""
+    """Go one step down: parts of it that keep to k and the limits go, the rest stays together.
+
+    `lost` is (n_regions,), what regions lose as a whole, if the rule looks at that.
+    """
+    # (n_regions,): the step that a region is on, and the one below it.
     step = axis.step(seen.first, seen.last)
     lowest = len(axis.begins) - 1
     at = np.minimum(step + 1, lowest)
-    begins = axis.begins[at[seen.of], seen.position]
-    keys = seen.of * axis.size + begins
+    # (n_pairs,), and from `starts` on (n_parts,): pairs that have the same begin are one part.
+    begins = axis.begins[at[seen.owners], seen.position]
+    keys = seen.owners * axis.size + begins
     starts = runs_of(keys)
     keys = keys[starts]
-    source, counts = seen.of[starts], np.add.reduceat(seen.counts, starts)
+    source, counts = seen.owners[starts], np.add.reduceat(seen.counts, starts)
     ends = np.append(starts[1:], len(begins)) - 1
     losses = axis.losses(seen.position[starts], seen.position[ends])
+    # `of_rows` is (n_rows,): the begin of the part that each combination would go to.
     broken, of_rows = counts < rule.k, axis.begins[at[part.owners], part.positions[seen.column]]
     if rule.limits:
         broken |= ~keeping(part, of_rows, axis.size, rule.limits)[1]
@@ -129,6 +160,7 @@ def _down(
         alone = part.rows_in(rows)
         owners, holds = keeping(alone, np.zeros_like(alone.owners), 1, rule.limits)
         stays = _rest(source, counts, broken, rule.k, more=owners[~holds])
+    # (n_regions,): the records that stay together, what is lost after the cut, the bits of it.
     kept = np.bincount(source, np.where(stays, counts, 0), len(step))
     left = np.bincount(source, np.where(stays, 0, counts * losses), len(step)) + kept * seen.before
     parted = np.where(stays, 1, counts)
@@ -151,8 +183,10 @@ def _rest(
 ) -> Booleans:
     """Return which parts stay together: those that cannot go, and of the smallest enough for k.
 
-    Regions of which `more` is asked keep one part more.
+    `parts`, the region of each part, `counts`, `broken` and the result are (n_parts,). Regions of
+    which `more`, their numbers, is asked keep one part more.
     """
+    # Of every region those that cannot go first, then the smallest.
     order = np.lexsort((counts, ~broken, parts))
     owners, ordered, first = parts[order], counts[order], broken[order]
     starts = runs_of(owners)
@@ -172,11 +206,15 @@ def _rest(
 def _across(
     seen: _Occurring, axis: Ruler, part: RegionPart, rule: CutRule, lost: Floats, *, middle: bool
 ) -> ProposedCut:
-    """Cut between two positions that occur; missing values are above all, alone or not."""
+    """Cut between two positions that occur; missing values are above all, alone or not.
+
+    `lost` is (n_regions,), what regions lose as a whole, if the rule looks at that.
+    """
+    # (n_pairs,): the records up to a position, those above it, and the next position.
     below = np.cumsum(seen.counts)
-    starts = runs_of(seen.of)
-    below -= (below - seen.counts)[starts][seen.of]
-    above = seen.sizes[seen.of] - below
+    starts = runs_of(seen.owners)
+    below -= (below - seen.counts)[starts][seen.owners]
+    above = seen.sizes[seen.owners] - below
     following = np.append(seen.position[1:], 0)
     fit = (below >= rule.k) & (above >= rule.k)
     # The last position of a region has nothing above it, and thus does not fit.
@@ -184,7 +222,8 @@ def _across(
     scores, at = np.zeros(len(seen.sizes)), np.zeros(len(seen.sizes), dtype=np.int64)
     if not len(places):
         return ProposedCut(seen.column, axis, scores, at, at[:0])
-    source, low, high = seen.of[places], below[places], above[places]
+    # (n_places,), the pairs behind which a cut fits.
+    source, low, high = seen.owners[places], below[places], above[places]
     n = seen.sizes[source]
     left = low * axis.losses(seen.first[source], seen.position[places])
     left = left + high * axis.losses(following[places], seen.last[source])
@@ -205,8 +244,8 @@ def _across(
 
 
 def _per_bit(gain: Floats, bits: Floats, fit: Booleans) -> Floats:
-    """Return what is gained per bit; 0 where a cut does not fit or gains nothing."""
-    useful = fit & (gain > 1e-12) & (bits > 0)
+    """Return what each cut gains per bit; 0 where it does not fit or gains nothing."""
+    useful = fit & (gain > _NO_GAIN) & (bits > 0)
     return np.where(useful, gain, 0.0) / np.where(useful, bits, 1.0)
 
 
@@ -217,9 +256,9 @@ def partition(
 
     Parameters
     ----------
-    axes, positions
+    axes, positions : sequence of Axis, sequence of array (n_combinations,)
         The columns, and where each combination of their values is on them.
-    counts : array
+    counts : array (n_combinations,)
         How many records each combination has.
     rule : CutRule
         What every region must keep to, and which cut is taken.
@@ -244,8 +283,8 @@ def cut_further(
 ) -> None:
     """Cut regions of a tree, which have these numbers, until no cut leaves what the rule asks.
 
-    What is smaller than `small` is left as it is, and so is everything where the time is up: what
-    was cut by then keeps to the rule.
+    `uids` is (n_regions,), in order of the part's. What is smaller than `small` is left as it is,
+    and so is everything where the time is up: what was cut by then keeps to the rule.
     """
     while len(uids):
         if time_is_up("the cuts of regions"):
@@ -262,11 +301,15 @@ def cut_further(
 
 
 def _cut(part: RegionPart, axes: Sequence[Axis], rule: CutRule) -> tuple[Integers, Integers]:
-    """Choose the column of each region, -1 for none; and the begin of each combination's part."""
+    """Choose the column of each region, -1 for none; and the begin of each combination's part.
+
+    Gives arrays (n_regions,) and (n_rows,).
+    """
     made = proposals(part, axes, rule)
     column, begins = np.full(len(part.sizes), -1), np.zeros(len(part.owners), dtype=np.int64)
     if not made:
         return column, begins
+    # (n_proposals, n_regions)
     scores = np.stack([proposal.scores for proposal in made])
     chosen, size = _best(scores), max(axis.size for axis in axes)
     fresh = chosen >= 0
@@ -289,4 +332,5 @@ def _cut(part: RegionPart, axes: Sequence[Axis], rule: CutRule) -> tuple[Integer
 
 
 def _best(scores: Floats) -> Integers:
+    """Return the first best proposal of each region, -1 for none, of (n_proposals, n_regions)."""
     return np.where(scores.max(axis=0) > 0, np.argmax(scores, axis=0), -1)

@@ -62,7 +62,7 @@ def refined(
     ----------
     axes, positions, counts, rule
         As in `mondrian.partition`.
-    begins : sequence of arrays
+    begins : sequence of array (n_positions,)
         Of each column the first position of the group that each position is in.
     """
     tree, rows = RegionTree(), np.arange(len(counts))
@@ -98,6 +98,7 @@ def fitted(
 def _fitted(
     axis: Axis, recoding: Recoding, tally: Tally, name: Name, k: int
 ) -> tuple[Axis, Integers]:
+    """Return what `fitted` does of one column; where groups begin is (n_positions,)."""
     if not isinstance(axis, Ladder):
         axis, starts = _with_edges(axis, recoding, tally, name, k)
     else:
@@ -204,7 +205,10 @@ def limit_of(
     tally: Tally,
     units: Integers | None = None,
 ) -> SensitiveLimit:
-    """Rank the values that occur, and see whether the table as a whole keeps to a goal."""
+    """Rank the values that occur, and see whether the table as a whole keeps to a goal.
+
+    `codes`, the value of each combination, `counts` and `units` are (n_combinations,).
+    """
     formula = FORMULAS[goal.score]
     ranks = ranks_of(goal, tally.domains[goal.column])[codes]
     present, number = np.unique(ranks, return_inverse=True)
@@ -290,18 +294,23 @@ def _priced(axes: Sequence[Axis], qid: Qid, tally: Tally, loss: CellLoss) -> lis
 
 def _lost(axes: Sequence[Axis], parts: Partition) -> Floats:
     """Return what a cell of each column loses on average."""
+    # (n_columns, 2, n_regions): the two ends of a column in all regions, as an axis takes them.
     boxes = parts.boxes.transpose(1, 2, 0)
     lost = [axis.losses(*box) @ parts.sizes for axis, box in zip(axes, boxes, strict=True)]
     return tidy(np.array(lost) / int(parts.sizes.sum()))
 
 
+# The places of cuts, of first and of last positions: (n_cuts,), (n_ranges,) and (n_ranges,).
 _Places = tuple["Integers", "Integers", "Integers"]
 
 
 def placed(
     axis: Axis, domain: Domain, at: Integers, first: Integers, last: Integers
 ) -> tuple[ByRegion, _Places]:
-    """Place the values of a column: cuts `at` and ranges get the numbers of their places."""
+    """Place the values of a column: cuts `at` and ranges get the numbers of their places.
+
+    `at` is (n_cuts,), `first` and `last` are (n_ranges,), all of them positions of the axis.
+    """
     if isinstance(axis, Ladder):
         return _parts(axis, domain, at, first, last)
     return _ranges(axis, at, first, last)
@@ -310,7 +319,7 @@ def placed(
 def _ranges(
     axis: Ruler, at: Integers, first: Integers, last: Integers
 ) -> tuple[NumberRanges, _Places]:
-    """Keep the edges that a cut or a region has."""
+    """Keep the edges that a cut or a region has; arrays as in `placed`."""
     missing = len(axis.edges) + 1
     needed = np.unique(np.concatenate((at, first, last + 1)))
     needed = needed[(needed > 0) & (needed < missing)]
@@ -331,8 +340,11 @@ def _ranges(
 def _parts(
     axis: Ladder, domain: Domain, at: Integers, first: Integers, last: Integers
 ) -> tuple[Parts, _Places]:
-    """Keep the parts that a region has, those inside of others after them."""
-    # By begin, the longest first.
+    """Keep the parts that a region has, those inside of others after them.
+
+    Arrays as in `placed`.
+    """
+    # By begin, the longest first; from here on (n_parts,) but for `begin`, the part of each range.
     keys, begin = np.unique(first * axis.size + (axis.size - 1 - last), return_inverse=True)
     begins, lasts = keys // axis.size, axis.size - 1 - keys % axis.size
     step = axis.step(begins, lasts)

@@ -32,7 +32,10 @@ class PersonTally(Tally):
 
 @dataclass(frozen=True)
 class PersonsLimit:
-    """The fewest persons of a region: the person of each combination."""
+    """The fewest persons of a region; `units` is the person of each combination.
+
+    With persons, a combination is of one of them: `units` is (n_combinations,).
+    """
 
     units: Integers
     k: int
@@ -45,7 +48,10 @@ class PersonsLimit:
 
 @dataclass(frozen=True)
 class PersonValues(SensitiveLimit):
-    """What every region must keep to about a sensitive column, a person counting once a value."""
+    """What every region must keep to about a sensitive column, a person counting once per value.
+
+    `units` is the person of each combination, (n_combinations,), as in `PersonsLimit`.
+    """
 
     units: Integers
 
@@ -70,6 +76,9 @@ class PersonValues(SensitiveLimit):
 
 
 def _pairs(parts: Integers, units: Integers) -> tuple[Integers, Integers]:
-    """Pair everything with each of its persons once, in order."""
+    """Pair everything with each of its persons once, in order.
+
+    Takes arrays (n_rows,); gives the part and the person of each pair, (n_pairs,) both.
+    """
     bound = int(parts.max(initial=0)) + 1
     return distinct_pairs(parts, bound, units, int(units.max(initial=0)) + 1)

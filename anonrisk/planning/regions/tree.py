@@ -24,13 +24,13 @@ class Partition:
 
     Attributes
     ----------
-    cuts : array of (column, position, below, above)
+    cuts : array (n_cuts, 4) of (column, position, below, above)
         A record below the position goes on at `below`, another at `above`: a cut, or the region
         ``~below`` where it is negative. The first cut is the first; there is none if there is one
         region.
-    boxes : array of regions by columns by 2
+    boxes : array (n_regions, n_columns, 2)
         The first and the last position of what a region holds of each column.
-    sizes : array
+    sizes : array (n_regions,)
         The records of each region.
     """
 
@@ -41,7 +41,23 @@ class Partition:
 
 @dataclass
 class RegionTree:
-    """What has been cut so far. A slot is a place from which on a cut leads to a region."""
+    """What has been cut so far. A slot is a place from which on a cut leads to a region.
+
+    Every attribute but `taken` is a list of batches, which `partition` puts end to end.
+
+    Attributes
+    ----------
+    leaves, sizes : array (n_regions,)
+        The numbers of the regions that were left as they are, and their records.
+    boxes : array (n_regions, n_columns, 2)
+        What they hold, as in `Partition`.
+    splits : tuple of four arrays (n_splits,)
+        The number of each region that was cut, the column, the first of its slots, how many slots.
+    begins, leads : array (n_slots,)
+        The position from which on a slot is, and the number of the region that it leads to.
+    taken : int
+        How many numbers regions have; the whole table has the first, 0.
+    """
 
     leaves: list[Integers] = field(default_factory=list)
     boxes: list[Integers] = field(default_factory=list)
@@ -49,14 +65,14 @@ class RegionTree:
     splits: list[tuple[Integers, ...]] = field(default_factory=list)
     begins: list[Integers] = field(default_factory=list)
     leads: list[Integers] = field(default_factory=list)
-    # Numbers that regions have; the whole table has the first.
     taken: int = 1
 
     def leave(self, uids: Integers, part: RegionPart, axes: Sequence[Axis]) -> None:
-        """Leave regions as they are."""
+        """Leave regions as they are; `uids` are their numbers, (n_regions,) as in the part."""
         self.leaves.append(uids)
         self.sizes.append(part.sizes)
         ends = [a.boxes(f, x) for a, f, x in zip(axes, part.first, part.last, strict=True)]
+        # From (n_columns, 2, n_regions).
         self.boxes.append(np.array(ends, dtype=np.int64).transpose(2, 0, 1))
 
     def parted(
@@ -69,7 +85,8 @@ class RegionTree:
     ) -> tuple[Integers, RegionPart]:
         """Cut regions along a column each, -1 for none; give the parts with their numbers.
 
-        `begins` has the place from which on each combination's part is.
+        `uids` and `columns` are (n_regions,); `begins`, (n_rows,), has the place from which on each
+        combination's part is.
         """
         size = max(axis.size for axis in axes)
         parts, parents, begun = part.parted((columns >= 0)[part.owners], begins, size)
@@ -85,11 +102,16 @@ class RegionTree:
         parents: Integers,
         begins: Integers,
     ) -> Integers:
-        """Lead to parts with these begins; give their numbers, that of the region if it is one."""
+        """Lead to parts with these begins; give their numbers, that of the region if it is one.
+
+        `uids` and `columns` are (n_regions,); `parents`, the region of each part, `begins` and the
+        result are (n_parts,).
+        """
         several = np.bincount(parents, minlength=len(uids))[parents] > 1
         numbers = np.where(several, self.taken + np.cumsum(several) - 1, uids[parents])
         self.taken += int(several.sum())
         parents, begins, new = parents[several], begins[several], numbers[several]
+        # (n_slots,) each: the region that is cut, where the slot begins, what it leads to.
         owners, starts, leads = parents, begins, new
         for c, axis in enumerate(axes):
             if isinstance(axis, Ladder):
@@ -141,7 +163,8 @@ def _behind(
 ) -> tuple[Integers, Integers, Integers]:
     """Find the places behind parts of a ladder where the rest of a region goes on.
 
-    Gives the part, the place behind it and the part that is the rest.
+    `cut`, the column of each region, is (n_regions,), `parents` and `begins` are (n_parts,). Gives
+    the part, the place behind it and the part that is the rest, one row per place.
     """
     mine = np.flatnonzero(cut[parents] == c)
     first, last = part.first[c], part.last[c]
@@ -159,7 +182,11 @@ def _behind(
 def _in_two(
     columns: Integers, starts: Integers, sizes: Integers, begins: Integers, targets: Integers
 ) -> Integers:
-    """Turn cuts into many parts into cuts into two, balanced; the first of each keeps its place."""
+    """Turn cuts into many parts into cuts into two, balanced; the first of each keeps its place.
+
+    `columns`, `starts` and `sizes` are (n_splits,), `begins` and `targets` (n_slots,); gives the
+    cuts of a `Partition`, (n_cuts, 4). A split of s slots takes s − 1 of them.
+    """
     cuts = np.zeros((int(np.maximum(sizes - 1, 0).sum()), 4), dtype=np.int64)
     ids, low, high = np.arange(len(columns)), starts, starts + sizes
     taken = len(columns)
@@ -179,7 +206,7 @@ def _in_two(
 
 
 def _downward(cuts: Integers) -> Integers:
-    """Number cuts such that every way leads to larger numbers."""
+    """Number cuts, (n_cuts, 4), such that every way leads to larger numbers."""
     order, ahead = [], np.arange(min(len(cuts), 1))
     while len(ahead):
         order.append(ahead)

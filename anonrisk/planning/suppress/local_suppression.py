@@ -38,7 +38,10 @@ Columns: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class IncompleteKeys:
-    """Keys as a table of codes, -1 where a cell is missing, and how many records have each."""
+    """Keys as a table of codes, -1 where a cell is missing, and how many records have each.
+
+    `codes` is (n_keys, n_columns), `counts` (n_keys,).
+    """
 
     codes: Integers
     counts: Integers
@@ -50,7 +53,7 @@ class IncompleteKeys:
         return cls(np.column_stack(codes).astype(np.int64), counts)
 
     def sizes(self, columns: Columns | None = None) -> Integers:
-        """Count the records that match each key, by some of the columns."""
+        """Count the records that match each key, by some of the columns: (n_keys,)."""
         used = self.codes if columns is None else self.codes[:, list(columns)]
         if not used.shape[1]:
             return np.full(len(self.counts), self.counts.sum())
@@ -72,7 +75,8 @@ def _as_codes(column: Integers) -> Codes:
 
 # Keys that cannot help each other are searched apart, so that many small tables are done exactly.
 
-# Groups of more keys, or that take more steps, are left as they are.
+# Groups of more keys, or that take more steps, are left as they are. Chosen, for time: the cells
+# are then good enough all the same, and nobody is told that they are the fewest.
 MAX_KEYS = 16
 MAX_STEPS = 10_000
 
@@ -92,10 +96,10 @@ def search(
         Those that match fewer than k records.
     k, weights
         As in `choose_cells`.
-    matches : dict of int to two arrays
+    matches : dict of int to two arrays (n_keys,)
         For each set of columns that a key may lose, as bits: the records that it then matches, and
         how many of them are not of these keys.
-    known : array of bool
+    known : array of bool (n_keys, n_columns)
         A choice of cells that is good enough.
     """
     problem = _Problem.of(keys, k, weights, matches)
@@ -118,7 +122,11 @@ def _bits(flags: Booleans) -> int:
 
 @dataclass(frozen=True)
 class _Problem:
-    """What keys may lose, what it costs, and by which columns two of them differ."""
+    """What keys may lose, what it costs, and by which columns two of them differ.
+
+    Sets of columns are the bits of a number. Lists have one entry per key; `outside` has, for each
+    set, what each key matches without it beside these keys; `differ` is a square of keys by keys.
+    """
 
     k: int
     counts: list[int]
@@ -138,6 +146,7 @@ class _Problem:
         matches: Mapping[int, tuple[Integers, Integers]],
     ) -> _Problem:
         known = keys.codes >= 0
+        # (n_keys, n_keys, n_columns), then the columns as bits: (n_keys, n_keys).
         differ = (keys.codes[:, None] != keys.codes[None]) & known[:, None] & known[None]
         bits = (differ * (1 << np.arange(known.shape[1]))).sum(axis=2)
         sets: list[list[int]] = []
@@ -232,14 +241,17 @@ class _Branching:
 
 def _below(cost: Cost, best: Cost) -> bool:
     """Compare weights, then cells; sums of floats that are equal on paper count as equal."""
-    if abs(cost[0] - best[0]) > 1e-9 * max(1.0, abs(best[0])):
+    if abs(cost[0] - best[0]) > _ALIKE * max(1.0, abs(best[0])):
         return cost[0] < best[0]
     return cost[1] < best[1]
 
 
+# Costs that differ by less are equal on paper: rounding of a sum of weights is 1e-13 of it or so.
+_ALIKE, _ALIKE_DIGITS = 1e-9, 9
 # Sets of columns that are tried; of more columns than twelve only the smaller sets are.
 MAX_SETS = 4_096
-# An exact search looks at every set of columns of every key, and at pairs of keys below k.
+# An exact search looks at every set of columns of every key, and at pairs of keys below k. Chosen,
+# for time: beyond, the choice is good enough, and not said to be the best.
 _MAX_SEARCHED = 200
 _MAX_COUNTED = 4_000_000
 
@@ -250,8 +262,8 @@ class LocalSuppression:
 
     Attributes
     ----------
-    cells : array of bool
-        A row a key, a column a column.
+    cells : array of bool (n_keys, n_columns)
+        Which cells become missing.
     n_cells : int
         Cells of records that become missing.
     cost : float
@@ -329,14 +341,18 @@ def sets_by_cost(weights: Sequence[float]) -> tuple[list[list[Columns]], bool]:
 
     def cost(columns: Columns) -> tuple[float, int]:
         # Sums of floats that would be equal on paper differ in their last bits.
-        return round(sum(weights[column] for column in columns), 9), len(columns)
+        return round(sum(weights[column] for column in columns), _ALIKE_DIGITS), len(columns)
 
     sets.sort(key=cost)
     return [list(alike) for _, alike in groupby(sets, key=cost)], size == len(free)
 
 
 class _KeysBelow:
-    """The keys that match too few records, and what they lose."""
+    """The keys that match too few records, and what they lose.
+
+    `below` are their numbers, (n_below,); `were`, `codes` and `blank` have a row for each of them,
+    (n_below, n_columns): the cells as they were, as they become, and which were lost.
+    """
 
     def __init__(self, keys: IncompleteKeys, k: int, weights: Sequence[float]) -> None:
         self.keys, self.k, self.weights = keys, k, weights
@@ -375,13 +391,16 @@ class _KeysBelow:
         self.codes[cells] = -1
 
     def enough(self, sets: list[Columns]) -> Booleans:
-        """Return for each set, and each key, whether losing it is enough for the key itself."""
+        """Return whether losing a set is enough for a key itself: (n_sets, n_below)."""
         return np.stack(
             [self.keys.sizes(self.without(chosen))[self.below] >= self.k for chosen in sets]
         )
 
     def needs(self) -> Iterator[tuple[list[Columns], Booleans]]:
-        """Go through costs: the sets of each, and which keys need as much and which would do."""
+        """Go through costs: the sets of each, and which keys need as much and which would do.
+
+        The latter is (n_sets, n_below), of the sets of that cost.
+        """
         left = np.ones(len(self.below), dtype=bool)
         for sets in self.sets:
             if not left.any():
@@ -414,7 +433,7 @@ class _KeysBelow:
         return optimal
 
     def _greedy(self) -> Integers:
-        """Choose cells; give what each key that keeps its cells matches then."""
+        """Choose cells; give what each key that keeps its cells matches then, (n_below,)."""
         sizes = self.keys.sizes()[self.below]
         # Who needs most first: without many cells it helps many others.
         for sets, enough in reversed(list(self.needs())):
@@ -433,7 +452,8 @@ class _KeysBelow:
         """Let some keys of each group lose a set, so that the others of the group need not.
 
         A group is alike without the set. Each key goes with the group that helps most records for
-        each record that loses cells.
+        each record that loses cells. `enough` is (n_sets, n_below), `rows` are some of the keys and
+        `sizes` is (n_below,).
         """
         counts, before = self.were.counts[rows], sizes[rows]
         groups = [self.were.numbers(self.without(chosen))[rows] for chosen in sets]
@@ -480,7 +500,7 @@ def _first_few(groups: Integers, sizes: Integers, counts: Integers, k: int) -> B
     """Return which keys lose cells so that everyone else in their group matches k.
 
     Whoever loses them is matched by the whole group. Keys that match fewest go first, until the
-    next one has enough by what they add.
+    next one has enough by what they add. All arrays have one entry per key.
     """
     order = np.lexsort((sizes, groups))
     sorted_groups, sorted_counts = groups[order], counts[order]
@@ -501,7 +521,7 @@ class _GiveBack:
 
     def __init__(self, search: _KeysBelow, sizes: Integers) -> None:
         self.search, self.k = search, search.k
-        # By column, since keys are looked for column by column.
+        # (n_columns, n_below), since keys are looked for column by column; all else by key.
         self.codes, self.were = search.codes.T.copy(), search.were.codes
         self.counts, self.blank = search.were.counts, search.blank
         # Who lost cells matches k without anybody's help, until one is given back.
@@ -527,6 +547,7 @@ class _GiveBack:
 
     def _candidates(self, rows: Integers) -> Iterator[tuple[int, int, int]]:
         """List lost cells, those that weigh most first, and what a key would match outside."""
+        # One row per lost cell from here on; `blank` is (n_cells, n_columns).
         places, columns = np.nonzero(self.blank[rows])
         rows = rows[places]
         blank = self.blank[rows]
@@ -583,7 +604,7 @@ class _GiveBack:
 
 @dataclass(frozen=True)
 class _Places:
-    """Where each of some numbers stands."""
+    """Where each of some numbers stands: number i from `ends[i]` to `ends[i + 1]` of `order`."""
 
     order: Integers
     ends: list[int]

@@ -32,14 +32,16 @@ if TYPE_CHECKING:
     Gain: TypeAlias = Callable[[Integers], Floats]
 
 LEVEL = 0.95
-# Sample classes up to this size have a row each in the programme, larger ones share one.
+# Sample classes up to this size have a row each in the programme, larger ones share one. Chosen:
+# more rows say more, but share the 5% among more limits, which widens each.
 _ROWS = 8
 # Classes with this many expected members in the sample are in the last row but for 1e-16.
 _SURE = 60.0
-# A table that needs limits wider than this times is not a simple random sample.
+# A table that needs limits wider than this times is not a simple random sample. Chosen: up to here
+# they are widened, and the result says so.
 _HOPELESS = 2.0
 # The sizes that the programme starts with, and all those that it may use: every one up to a number,
-# then steps by a ratio.
+# then steps by a ratio. What it starts with changes hardly more than the time.
 _START = (60, 1.08)
 EVERY_SIZE = 4_000
 _ALL = (EVERY_SIZE, 1.001)
@@ -208,7 +210,7 @@ class Programme:
         self.used = np.flatnonzero(np.isin(self.sizes, self._steps(*_START)))
 
     def _limits(self) -> tuple[Floats, Floats]:
-        """Return what the average number of sample classes of each size can be."""
+        """Return what the average number of sample classes of each size can be: (rows + 1,)."""
         from scipy.special import gammainccinv, gammaincinv, ndtri
 
         seen = [self.sample.s(size) for size in range(1, _ROWS + 1)]
@@ -251,7 +253,7 @@ class Programme:
         return gain
 
     def _chances(self, sizes: Integers) -> Floats:
-        """Return P(j | F) for j = 1, 2, …, and for all larger j, a column for each F."""
+        """Return P(j | F) for j = 1, 2, …, and for all larger j: (rows + 1, n_sizes)."""
         F, j = sizes[None, :].astype(float), np.arange(_ROWS + 1)[:, None]
         exact = sizes <= ceil(_SURE / self.sample.f)
         table = np.zeros((_ROWS + 1, len(sizes)))
@@ -283,6 +285,7 @@ class Programme:
 
     @cached_property
     def _table(self) -> Floats:
+        """The upper limits of the programme, then the lower ones: (2 (rows + 1), n_sizes)."""
         rows = self._chances(self.sizes) / self.sizes * (self.sample.N / self.half[:, None])
         return np.vstack((rows, -rows))
 

@@ -13,6 +13,7 @@ from anonrisk.predict.population.sample import Sample
 if TYPE_CHECKING:
     from anonrisk.predict.population.sample import Histogram
 
+# The quantile of the Normal law for 95%, rounded.
 _Z = 1.96
 # Below this many pairs the figure is up to a fifth too high.
 _FEW = 20

@@ -78,10 +78,12 @@ def _times(factor: float) -> str:
     return f"{factor:,.0f}" if factor >= 100 else f"{factor:.2g}"
 
 
-# Up to this many products of margins are looked at one by one; beyond, ln μ is on a grid.
+# Up to this many products of margins are looked at one by one; beyond, ln μ is on a grid of this
+# step: the mean of ln μ stays, and its variance grows by at most a quarter of a square per column.
 _PRODUCTS = 200_000
 _STEP = 0.001
-# The model fits badly where its bias is both beyond chance and this share of the estimate.
+# The model fits badly where its bias is both beyond chance (95%) and this share of the estimate.
+# The share is chosen: in large tables a bias that is no harm is beyond chance too.
 _BIAS = 0.1
 
 

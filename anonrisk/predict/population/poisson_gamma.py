@@ -15,8 +15,9 @@ from anonrisk.predict.population.sample import Sample
 if TYPE_CHECKING:
     from anonrisk.predict.population.sample import Histogram
 
-# The values of ln α over which the likelihood is searched.
-_LOWEST, _HIGHEST = -9.0, 14.0
+# The values of ln α over which the likelihood is searched, and at how many, evenly, before its peak
+# is narrowed down. A peak at an end is refused: the classes are then more unequal, or more even.
+_LOWEST, _HIGHEST, _LOOKS = -9.0, 14.0, 47
 
 
 def bethlehem(n_cells: int, alpha: float, population_size: int) -> float:
@@ -133,7 +134,7 @@ def _fit(sample: Sample) -> tuple[float, float]:
     def loss(log_alpha: float) -> float:
         return -_log_likelihood(sample, exp(log_alpha))
 
-    grid = np.linspace(_LOWEST, _HIGHEST, 47)
+    grid = np.linspace(_LOWEST, _HIGHEST, _LOOKS)
     best = int(np.argmin([loss(a) for a in grid]))
     if best == 0:
         raise ModelError(

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     Histogram: TypeAlias = ClassCounts | Mapping[int, int]
 
-# Above this share of the population, drawing without replacement is not like drawing with it.
+# Above this share of the population, drawing without replacement is not like drawing with it: the
+# variance of a number differs by that share. A tenth is chosen; the exact urn is right at any.
 FINITE = 0.1
 # No population is larger, and what is counted of one fits into 64 bits.
 _MOST = 10**15

@@ -62,7 +62,8 @@ def interned(hashes: Hashes) -> tuple[Integers, int]:
 def summed(key: Integers, hashes: Hashes, n: int) -> Hashes:
     """Add up the hashes of each key, whatever their order: equal sets have equal sums.
 
-    Different sets have different ones, as far as random numbers of 128 bits go.
+    Different sets have different ones, as far as random numbers of 128 bits go. Takes keys below n,
+    (n_hashes,), and hashes, (n_hashes, 2); the sums are (n, 2).
     """
     order = np.argsort(key, kind="stable")
     placed = key[order]
@@ -320,10 +321,14 @@ def _by_person(pairs: _Pairs) -> Comparison:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Every pair of a class and a person of either release, once, in small numbers."""
+    """Every pair of a class and a person of either release, once, in small numbers.
+
+    Hashes are (n, 2), two halves of 64 bits. `cls`, `person`, `before` and `now` are (n_pairs,), as
+    `more_rows` is; what is said of classes is (n_classes,), of persons (n_persons,).
+    """
 
     counts: tuple[KeyedCounts, KeyedCounts]
-    # Where the entries of each release are among the pairs.
+    # Where the entries of each release are among the pairs: (n_entries,) of each.
     places: tuple[Integers, Integers]
     cls: Integers
     person: Integers
@@ -442,7 +447,7 @@ class _Groups:
     """Who is in which group of persons with the same class before and the same class now.
 
     Somebody who has several classes is in a group for each, unless all have changed: then in one
-    group, with those who have all of them.
+    group, with those who have all of them. Arrays are (n_members,): a person and a group each.
     """
 
     pairs: _Pairs
@@ -509,14 +514,15 @@ class _Groups:
 class _Side:
     """The values of a sensitive column in one release: equal sets of values have one number."""
 
+    # (n_pairs,) and (n_persons,): the number of the set, -1 where there is none.
     of_pair: Integers
     of_person: Integers
-    # Whether the release alone tells them, because a class has no others.
+    # As long: whether the release alone tells them, because a class has no others.
     told: Booleans
     told_person: Booleans
-    # What the number of a person stands for, in any release.
+    # (n_persons, 2): what the number of a person stands for, in any release.
     sums: Hashes
-    # The sum of the values of each pair, a row each.
+    # (n_pairs, 2): the sum of the values of each pair.
     rows: Hashes
 
     @classmethod

@@ -118,13 +118,17 @@ _ABSENT = 0
 
 @dataclass(frozen=True)
 class _Signatures:
-    """The classes of each person in every release of a table, equal sets in equal numbers."""
+    """The classes of each person in every release of a table, equal sets in equal numbers.
+
+    An array (n_persons,) per release.
+    """
 
     earlier: tuple[Integers, ...]
     now: Integers
 
     @classmethod
     def of(cls, table: TableHistory, who: Sequence[Integers], n: int) -> _Signatures:
+        # (n_persons, 2) of each release, all below each other behind a row of nothing, which is 0.
         sums = [summed(ids, item.classes, n) for ids, item in zip(who, table.every, strict=True)]
         nothing = np.zeros((1, 2), dtype=np.uint64)
         *earlier, now = interned(np.concatenate((nothing, *sums)))[0][1:].reshape(-1, n)
@@ -140,7 +144,8 @@ class _Signatures:
 class _Values:
     """The values of each person in a sensitive column, equal sets in equal numbers.
 
-    Those of every release that has others than were published last, which come first.
+    Those of every release that has others than were published last, which come first. Arrays are
+    (n_persons,).
     """
 
     published: tuple[Integers, ...]
@@ -164,7 +169,10 @@ class _Values:
 
 @dataclass(frozen=True)
 class _People:
-    """Everybody of any release, in small numbers, with what the releases say of them."""
+    """Everybody of any release, in small numbers, with what the releases say of them.
+
+    `hashes` is (n_persons, 2), all other arrays are (n_persons,).
+    """
 
     hashes: Hashes
     erased: Booleans

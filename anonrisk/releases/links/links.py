@@ -85,6 +85,7 @@ def counts_of_whole(entries: Sequence[Entries]) -> Integers:
 
 def combined(tables: Sequence[Entries], n_links: int) -> tuple[Integers, list[Integers]]:
     """Return each combination of classes that a link has in common, and its pairs in each table."""
+    # (n_tables, n_links): how many classes a link has in a table.
     degrees = np.stack([np.bincount(table.links, minlength=n_links) for table in tables])
     total = degrees.astype(np.float64).prod(axis=0).sum()
     refusals.check_combinations(float(total), bounds.MAX_COMBINATIONS)
@@ -148,6 +149,7 @@ def _sums(numbers: Integers, n_keys: int, parts: Integers) -> Integers:
 
 def matching_rows(tables: Sequence[Entries], n_links: int) -> tuple[list[int], list[int]]:
     """Count the rows of each table, and those whose link every other table has."""
+    # (n_tables, n_links)
     there = np.stack([np.bincount(table.links, minlength=n_links) > 0 for table in tables])
     everywhere = there.sum(axis=0) == len(tables)
     every = [int(table.rows.sum()) for table in tables]
@@ -367,6 +369,7 @@ def _shared_persons(
     asked: Sequence[_LinkedTable], entries: Sequence[Entries], n_persons: int
 ) -> list[MatchedTable]:
     """Count whom each table shares; one that shares nobody would pass as unlinked: refused."""
+    # (n_tables, n_persons)
     there = np.zeros((len(entries), n_persons), dtype=bool)
     for own, item in zip(there, entries, strict=True):
         own[item.links] = True
