@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 # is a pass over the whole table, and fewer of them leave coarser regions, never wrong ones.
 MAX_JOBS = 16
 # A stage hopes to fill this share of the room, by how full the last one was; the rest is for
-# regions that are denser than those. Chosen, as is the next: the answer, or a refusal, puts it right,
-# so that another number costs a job or two.
+# regions that are denser than those. Chosen, as is the next: the answer, or a refusal, puts it
+# right, so that another number costs a job or two.
 _FILLED = 0.7
 # And after a refusal for this share of what was hoped for.
 _AFTER_REFUSAL = 4
