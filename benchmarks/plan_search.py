@@ -65,12 +65,15 @@ def processor_times(calls: dict[str, Callable[[], object]], rounds: int) -> dict
     return times
 
 
-def row(what: str, plan: Callable[[], object], k: Callable[[], object], rounds: int) -> Row:
+def row(
+    what: str, plan: Callable[[], object], k: Callable[[], object], rounds: int, *, bar: bool = True
+) -> Row:
     """Compare a plan with one k of the same table."""
     times = processor_times({"plan": plan, "k": k}, rounds)
     ours, one = median(times["plan"]), median(times["k"])
     shown = _bench.seconds(ours), _bench.seconds(one)
-    return Row(what, *shown, ours / one, f"≤ {AT_MOST:.0f} s", ours <= AT_MOST)
+    barred = (f"≤ {AT_MOST:.0f} s", ours <= AT_MOST) if bar else ()
+    return Row(what, *shown, ours / one, *barred)
 
 
 def main() -> None:
@@ -100,7 +103,8 @@ def main() -> None:
     what = "auto, 6,366 records of a survey, a t that only warns"
     rows.append(row(what, partial(anonrisk.plan, survey, policy=policy), k, asked.rounds))
     made = anonrisk.plan(survey, policy=policy)
-    rows.append(row(f"{what}: its prices", partial(made.prices, survey), k, 1))
+    # Nine plans, and only for who asks for them.
+    rows.append(row(f"{what}: its prices", partial(made.prices, survey), k, 1, bar=False))
     _bench.report(
         "plan_search",
         "Searching plans, in processor time, against one k",
