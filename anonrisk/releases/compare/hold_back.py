@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from anonrisk.measures.counts.keyed import KeyedCounts
     from anonrisk.pseudonyms.encoding import Hashes
 
-# How often persons whom earlier releases expose already are taken out, with others.
+# How often persons whom earlier releases expose already are taken out, with others. Chosen: whoever
+# is exposed after the last round fails the check that every mended release goes through.
 _ROUNDS = 8
 
 

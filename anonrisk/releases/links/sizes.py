@@ -11,7 +11,8 @@ from anonrisk.core import render
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Of what could be joined; keys that are written alike match more than this.
+# Of what could be joined; keys that are written alike match more than this. Chosen: it makes a
+# warning, and no number.
 _HARDLY = 0.1
 
 
