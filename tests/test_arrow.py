@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import decimal
 from collections import Counter
 
@@ -15,12 +16,15 @@ from tables import to_rows
 import anonrisk
 from anonrisk import Policy, errors
 from anonrisk.engines import engine_for
+from anonrisk.engines.pandas.encode import encode_column
+from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.recode import Bins
 
 pa = pytest.importorskip("pyarrow")
 pl = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")
 nw = pytest.importorskip("narwhals")
+cells = pytest.importorskip("anonrisk.engines.arrow.cells")
 
 CELLS = {"zip": list("aaab"), "age": [1, 1, 2, None], "ill": list("xyxy")}
 KINDS = {
@@ -442,3 +446,70 @@ def test_large_tables_agree_with_pandas():
     table = pa.Table.from_pandas(plain)
     for one in (table, pl.DataFrame(table), duckdb.from_arrow(table)):
         assert anonrisk.classes(one, ["a", "b", "c"]) == expected
+
+
+def test_counting_makes_no_frame_of_pandas(build, monkeypatch):
+    table = build(CELLS)
+    expected = Counter(zip(CELLS["zip"], CELLS["age"], strict=True))
+
+    def refuse(*_args, **_kwargs):
+        raise AssertionError("a frame of pandas")
+
+    monkeypatch.setattr(pd.DataFrame, "__init__", refuse)
+    assert anonrisk.k(table, ["zip", "age"]) == min(expected.values())
+    assert anonrisk.classes(table, ["zip", "age"]).n_classes == len(expected)
+    asked = anonrisk.assess(table, "zip", "ill", ["k", "ldiv", "tcloseness"])
+    assert (asked["k"], asked["ldiv"]) == (1, 1)
+
+
+@pytest.mark.parametrize(("kind", "times"), [("polars", 1), ("pyarrow", 1), ("lazy", 2)])
+def test_a_check_codes_a_column_once_unless_it_is_a_query(kind, times, monkeypatch):
+    """A query may give its rows in another order the next time, and codes go by rows."""
+    coded = Counter()
+
+    def counted(column, name, role):
+        coded[name] += 1
+        return encode_column(column, name, role)
+
+    monkeypatch.setattr(cells, "encode_column", counted)
+    policy = Policy(quasi="zip", sensitive=["ill", "age"], k=2, ldiv=2, missing_sensitive="value")
+    policy.check(KINDS[kind](CELLS))
+    assert coded["zip"] == times
+
+
+COLUMNS = {
+    "float": (pa.float64(), [0.0, -0.0, float("nan"), None, 1.5, float("inf")]),
+    "float32": (pa.float32(), [0.0, -0.0, float("nan"), None, 0.5]),
+    "int64": (pa.int64(), [-(2**63), 2**63 - 1, 2**53, 2**53 + 1, None, 0]),
+    "uint64": (pa.uint64(), [0, 2**64 - 1, 2**64 - 2, None]),
+    "int8": (pa.int8(), [-128, 127, 0, None]),
+    "text": (pa.large_string(), ["", "a", "a ", "A", "ä", "a\u0308", None, "\0", "x" * 20]),
+    "bytes": (pa.large_binary(), [b"", b"a", b"\0", None]),
+    "boolean": (pa.bool_(), [True, False, None]),
+    "date": (pa.date32(), [dt.date(1900, 1, 1), dt.date(2026, 1, 1), None]),
+    "decimal": (pa.decimal128(20, 2), [decimal.Decimal("1.10"), decimal.Decimal("-0.00"), None]),
+    "dictionary": (pa.dictionary(pa.int8(), pa.string()), ["a", "b", None]),
+    "null": (pa.null(), [None]),
+}
+if cells._views_are_coded():
+    COLUMNS["views"] = pa.string_view(), COLUMNS["text"][1]
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+@given(data=st.data())
+def test_codes_are_equal_where_cells_are(kind, data):
+    made, values = COLUMNS[kind]
+    drawn = data.draw(st.lists(st.lists(st.sampled_from(values), max_size=6), min_size=1))
+    column = pa.chunked_array([pa.array(part, made) for part in drawn], made)
+    flat = [None if x != x else x for part in drawn for x in part]
+    (codes,) = cells.CodedColumns({"x": column}).codes({"x": "column"}).values()
+    # -0.0 is 0.0 to Python as well.
+    pairs = set(zip(codes.values.tolist(), flat, strict=True))
+    assert len(pairs) == len({code for code, _ in pairs}) == len({cell for _, cell in pairs})
+    assert codes.n_missing == flat.count(None)
+    assert codes.missing.tolist() == [cell is None for cell in flat]
+    # And the same as by way of a frame.
+    (again,) = PandasTable(cells.to_pandas({"x": column})).codes({"x": "column"}).values()
+    both = set(zip(codes.values.tolist(), again.values.tolist(), strict=True))
+    assert len(both) == len(pairs)
+    assert (again.cardinality, again.n_missing) == (codes.cardinality, codes.n_missing)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 
 import numpy as np
 import oracle
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anonrisk import errors
+from anonrisk.core import radix
 from anonrisk.engines.numpy import count, match, population, profile, tally
 from anonrisk.engines.numpy.sets import CodedSets
 from anonrisk.engines.numpy.table import Codes
+from anonrisk.measures.counts import class_profiles
 from anonrisk.measures.counts.question import Against, Question, Score, Sensitive
+from anonrisk.measures.scores import FORMULAS
 
 
 class Lists:
@@ -147,3 +151,67 @@ def test_classes_keep_their_values(drawn):
     assert found == Counter((row["a"], row["b"]) for row in rows)
     domain, places = tally.coded_rows(table, "a")
     assert [[*domain.values.tolist(), None][place] for place in places] == table.columns["a"]
+
+
+@given(
+    st.lists(st.integers(1, 2**31), min_size=1, max_size=4),
+    st.randoms(use_true_random=False),
+    st.booleans(),
+)
+# Just below and above 32 bits, and 64.
+@example([46_340, 46_340], Random(1), True)
+@example([46_341, 46_341], Random(1), True)
+@example([2**16, 2**16], Random(1), True)
+@example([2**31], Random(1), True)
+@example([2**31, 2**31, 3], Random(1), False)
+def test_keys_never_overflow_whatever_their_width(sizes, random, short):
+    rows = [[random.choice([0, size // 2, size - 1]) for size in sizes] for _ in range(20)]
+    columns = [
+        (np.array(codes, dtype=np.min_scalar_type(size - 1)), size)
+        for codes, size in zip(zip(*rows, strict=True), sizes, strict=True)
+    ]
+    keys, bound = radix.keys_of(columns, short=short)
+    assert keys.dtype == (np.int32 if short and bound < 2**31 else np.int64)
+    assert 0 <= keys.min() <= keys.max() < bound
+    # Equal where all digits are, and nowhere else.
+    digits = list(map(tuple, rows))
+    assert len(set(zip(keys.tolist(), digits, strict=True))) == len(set(digits))
+    assert len(set(keys.tolist())) == len(set(digits))
+
+
+@pytest.mark.parametrize("n_values", [255, 256, 257, 65_536])
+def test_ranks_have_room_for_every_value(n_values):
+    """As many values as a width of integers has numbers: none may come round to another's rank."""
+    halves = np.arange(n_values, dtype=np.int64) * 2 // n_values
+    codes = {
+        "q": Codes(halves, 2),
+        "s": Codes(np.arange(n_values, dtype=np.min_scalar_type(n_values - 1)), n_values),
+    }
+    table = Lists({"q": halves.tolist(), "s": list(range(n_values))})
+    table.codes = lambda roles: {name: codes[name] for name in roles}
+    score = Score("ordered")
+    about = Sensitive("s", ordered=True)
+    scored = profile.scores(table, Question((("q",),)), about, [score])
+    # The share of the lower half runs ahead of the table's up to the middle, and then falls behind.
+    Q = np.arange(1, n_values + 1) / n_values
+    lower = np.minimum(np.arange(1, n_values + 1) / (halves == 0).sum(), 1)
+    upper = np.maximum(0, 1 - np.arange(n_values - 1, -1, -1) / (halves == 1).sum())
+    expected = max(np.abs(P - Q).sum() / (n_values - 1) for P in (lower, upper))
+    assert scored.worst[score] == pytest.approx(expected)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 6)), min_size=1, max_size=80),
+    st.integers(1, 9),
+)
+def test_some_classes_at_a_time_score_as_all_at_once(rows, n_entries):
+    cells = {"q": [q for q, _ in rows], "s": [s for _, s in rows]}
+    about = Sensitive("s", ordered=True)
+    asked = [Score(f.name, 2.0 if f.takes_c else None) for f in FORMULAS.values()]
+    asked = [score for score in asked if score.name != "hierarchical"]
+    whole = profile.profiles(Lists(cells), Question((("q",),)), about)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(class_profiles, "_ENTRIES", n_entries)
+        assert len(list(whole.parts())) <= len(whole.sizes)
+        scored = profile.scores(Lists(cells), Question((("q",),)), about, asked)
+    assert scored.worst == {score: FORMULAS[score.name].worst(whole, score.c) for score in asked}

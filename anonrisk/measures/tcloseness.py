@@ -57,9 +57,10 @@ def ordered(profiles: ValueCounts) -> Shares:
     # The last rank of all has P = Q = 1 and adds nothing.
     high[last] = n_values - 1
     split = np.clip(np.searchsorted(Q, P, side="right"), low, high)
-    below = P * (split - low) - (prefix[split] - prefix[low])
-    above = (prefix[high] - prefix[split]) - P * (high - split)
-    distance = (profiles.sum(below + above) + prefix[low[first]]) / (n_values - 1)
+    at_low, at_split = prefix[low], prefix[split]
+    below = P * (split - low) - (at_split - at_low)
+    above = (prefix[high] - at_split) - P * (high - split)
+    distance = (profiles.sum(below + above) + at_low[first]) / (n_values - 1)
     return np.where(distance < n_values * _EPS, 0.0, distance)
 
 

@@ -151,7 +151,12 @@ def scores(
 ) -> Scored:
     """Score every class, and give the worst."""
     count = _count(table, question, sensitive)
-    worst = {score: FORMULAS[score.name].worst(count.profiles, score.c) for score in asked}
+    worst: dict[Score, float] = {}
+    for part in count.profiles.parts():
+        for score in asked:
+            formula = FORMULAS[score.name]
+            scored = formula.worst(part, score.c)
+            worst[score] = formula.worst_of((worst.get(score, scored), scored))
     return Scored(count.sizes, worst)
 
 

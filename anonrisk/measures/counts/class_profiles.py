@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -13,11 +14,16 @@ from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.class_sizes import ClassCounts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name, Qid
 
     Integers: TypeAlias = NDArray[np.int64]
+
+# How many entries are scored at a time.
+_ENTRIES = 2**15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,6 +100,25 @@ class ValueCounts:
     def sum(self, entries: NDArray[Any]) -> NDArray[Any]:
         """Sum something over the entries of each kind."""
         return np.add.reduceat(entries, self.starts[:-1])
+
+    def parts(self) -> Iterator[Self]:
+        """Yield some kinds at a time: what a formula makes of them fits into a processor's cache.
+
+        The table's own counts are the same in all of them.
+        """
+        length = max(_ENTRIES, len(self.overall))
+        cuts = np.searchsorted(self.starts, np.arange(length, len(self.ranks), length))
+        edges = np.unique((0, *cuts, len(self.sizes))).tolist()
+        for first, last in pairwise(edges):
+            start, end = self.starts[first], self.starts[last]
+            yield replace(
+                self,
+                starts=self.starts[first : last + 1] - start,
+                ranks=self.ranks[start:end],
+                counts=self.counts[start:end],
+                classes=self.classes[first:last],
+                sizes=self.sizes[first:last],
+            )
 
     def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """For each entry, the share of its value in the class, and in the table."""
