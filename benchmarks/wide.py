@@ -67,7 +67,7 @@ def on_spark(n_records: int) -> Row:
         frame = wide_on_spark(spark, n_records, COLUMNS)
         times = _bench.interleaved(
             {
-                "ours": lambda: frame.anon.k(QID),
+                "ours": lambda: anonrisk.k(frame, QID),
                 "groupBy": lambda: (
                     frame.groupBy(*QID).count().write.format("noop").mode("overwrite").save()
                 ),
