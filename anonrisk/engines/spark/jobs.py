@@ -10,7 +10,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from uuid import uuid4
 
 from anonrisk.engines.one_state import asked_word
@@ -67,8 +67,7 @@ def run(session: SparkSession, action: Callable[[], Gives]) -> Gives:
                     session.sparkContext.cancelJobsWithTag(tag)
             work.done.wait(_PAUSE)
         raise
-    result: Gives = work.result()
-    return result
+    return cast("Gives", work.result())
 
 
 class _Work:
