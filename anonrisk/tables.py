@@ -38,7 +38,7 @@ def scan(
     na: Sequence[str] = (),
     dtypes: Mapping[str, str] | None = None,
     memory: str = "2GB",
-    spill: Spill = "encrypted",
+    spill: Spill = "plain",
 ) -> ScannedTable:
     r"""Open a table in files, so that it can be measured without being read into memory.
 
@@ -61,11 +61,13 @@ def scan(
         ``"date"``; all others are text.
     memory : str
         The most that DuckDB takes, as ``"800MB"``; Python and what it reads ahead come on top.
-    spill : {"encrypted", "plain", "never"}
-        What becomes of counts that do not fit: they are written to a private folder (mode 0700)
-        encrypted, which takes DuckDB's extension httpfs, as plain bytes, or not at all. Where they
-        cannot be encrypted, ``"encrypted"`` means never: then the call ends in an error that says
-        so.
+    spill : {"plain", "encrypted", "never"}
+        What becomes of counts that do not fit into `memory`. ``"plain"``: they are written in clear
+        to a private folder (mode 0700) beside the files, where the table itself lies in clear;
+        where that cannot be, as ``"encrypted"``: to a private folder for temporary files, which
+        takes DuckDB's extension httpfs; without it nothing is written. ``"never"``: nothing is.
+        A question that does not fit then ends in an error that says so. What killed runs left is
+        removed when files are next scanned there.
 
     Returns
     -------

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import errno
 import gc
 import importlib
 import json
@@ -25,6 +26,7 @@ import anonrisk
 from anonrisk.cli import main
 from anonrisk.engines.pandas.read import read as pandas_read
 from anonrisk.engines.reading import files, large
+from anonrisk.engines.scan.folder import PREFIX, PrivateFolder
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
@@ -304,11 +306,12 @@ def test_it_reads_the_named_files_and_nothing_else(tmp_path):
         assert not (tmp_path / "out.csv").exists()
 
 
-def test_the_copy_of_a_csv_is_private_and_encrypted(tmp_path, private):
+@pytest.mark.parametrize("spill", ["plain", "encrypted", "never"])
+def test_the_copy_of_a_csv_is_private_and_encrypted(spill, tmp_path, private):
     path = tmp_path / "t.csv"
     path.write_text("a\n" + f"{SECRET}\n" * 100)
-    with anonrisk.scan(path) as table:
-        (folder,) = private.iterdir()
+    with anonrisk.scan(path, spill=spill) as table:
+        (folder,) = left_in(tmp_path if spill == "plain" else private)
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         held = b"".join(one.read_bytes() for one in folder.iterdir())
         assert held[:4] == b"PARE"
@@ -329,7 +332,7 @@ def test_nothing_stays_behind(tmp_path, private):
         table.anon.k("zip")
     anonrisk.scan(path).anon.k("zip")
     gc.collect()
-    assert list(private.iterdir()) == []
+    assert left_in(tmp_path) == left_in(private) == []
 
 
 @pytest.mark.slow
@@ -346,7 +349,114 @@ def test_nothing_stays_behind_a_program_that_ends(tmp_path, private):
             check=False,
         )
         assert done.stdout == "1\n", done.stderr
-        assert list(private.iterdir()) == []
+        assert left_in(tmp_path) == left_in(private) == []
+
+
+def left_in(place):
+    """The private folders there are."""
+    return list(place.glob(f"{PREFIX}*"))
+
+
+@pytest.mark.slow
+def test_what_a_killed_program_left_is_removed_at_the_next_start(tmp_path):
+    path = written(tmp_path / "t.parquet", a=["x"])
+    program = "import anonrisk, os\nt = anonrisk.scan('t.parquet')\nos.kill(os.getpid(), 9)"
+    env = {**os.environ, "PYTHONPATH": str(Path(anonrisk.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=env, check=False)
+    assert done.returncode == -9
+    (left,) = left_in(tmp_path)
+    (left / "duckdb_temp_storage_DEFAULT-0.tmp").write_text(SECRET)
+    with anonrisk.scan(path) as first, anonrisk.scan(path) as second:
+        # That of the first is in use, and stays.
+        assert {*left_in(tmp_path)} == {first.connection.folder, second.connection.folder}
+        assert first.anon.k("a") == second.anon.k("a") == 1
+    assert left_in(tmp_path) == []
+
+
+def test_folders_of_others_and_files_are_left_alone(tmp_path, monkeypatch):
+    path = written(tmp_path / "t.parquet", a=["x"])
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / f"{PREFIX}file").write_text("")
+    (tmp_path / f"{PREFIX}link").symlink_to(elsewhere)
+    (tmp_path / f"{PREFIX}dir").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: 12345)
+        anonrisk.scan(path).close()
+    assert len(left_in(tmp_path)) == 3
+    anonrisk.scan(path).close()
+    assert len(left_in(tmp_path)) == 2
+    assert elsewhere.is_dir()
+
+
+@pytest.mark.parametrize(("mode", "beside"), [(0o700, 1), (0o755, 1), (0o777, 0), (0o1777, 1)])
+def test_nothing_lies_in_clear_where_everybody_may_exchange_the_folder(
+    mode, beside, tmp_path, private
+):
+    place = tmp_path / "place"
+    place.mkdir()
+    path = written(place / "t.parquet", a=["x"])
+    place.chmod(mode)
+    with anonrisk.scan(path) as table:
+        assert (len(left_in(place)), len(left_in(private))) == (beside, 1 - beside)
+        assert (table.connection.spills == "plain") == beside
+        assert stat.S_IMODE(table.connection.folder.stat().st_mode) == 0o700
+    assert left_in(place) == []
+
+
+def test_nothing_lies_in_clear_where_nothing_can_be_written(tmp_path, private, monkeypatch):
+    path = written(tmp_path / "t.parquet", a=["x"])
+    make = tempfile.mkdtemp
+
+    def refused(*args, **about):
+        if about["dir"] == tmp_path:
+            raise PermissionError
+        return make(*args, **about)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", refused)
+    with anonrisk.scan(path) as table:
+        assert table.connection.spills != "plain"
+        assert len(left_in(private)) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is one file system")
+def test_nothing_lies_in_clear_of_files_on_several_file_systems(tmp_path):
+    one = written(tmp_path / "t.parquet", a=["x"])
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as other:
+        two = written(Path(other) / "t.parquet", a=["x"])
+        if one.stat().st_dev == two.stat().st_dev:
+            pytest.skip("there is one file system")
+        with anonrisk.scan([one, two]) as table:
+            assert table.connection.spills != "plain"
+            assert table.anon.k("a") == 2
+
+
+def test_a_folder_that_is_removed_meanwhile_is_made_again(tmp_path, monkeypatch):
+    make, made = tempfile.mkdtemp, []
+
+    def removed(*args, **about):
+        made.append(Path(make(*args, **about)))
+        if len(made) == 1:
+            made[0].rmdir()
+        return str(made[-1])
+
+    monkeypatch.setattr(tempfile, "mkdtemp", removed)
+    folder = PrivateFolder(tmp_path)
+    assert folder.path == made[1]
+    folder.remove()
+    assert left_in(tmp_path) == []
+
+
+def test_a_folder_without_locks_is_never_taken_for_one_that_was_left(tmp_path, monkeypatch):
+    def none(*_):
+        raise OSError(errno.ENOTSUP, "no locks here")
+
+    monkeypatch.setattr("fcntl.flock", none)
+    first, second = PrivateFolder(tmp_path), PrivateFolder(tmp_path)
+    assert {*left_in(tmp_path)} == {first.path, second.path}
+    first.remove()
+    second.remove()
+    assert left_in(tmp_path) == []
 
 
 MANY = """
@@ -355,30 +465,27 @@ FROM range(3000000) AS t(i))
 """
 
 
-def test_what_does_not_fit_is_not_written_down_unencrypted(tmp_path):
+@pytest.mark.parametrize("spill", ["never", "encrypted"])
+def test_what_does_not_fit_is_not_written_down_unencrypted(spill, tmp_path):
     import sqlalchemy as sa
 
     path = written(tmp_path / "t.parquet", a=["x"])
-    query = sa.text(MANY)
-    with anonrisk.scan(path, memory="100MB", spill="never") as table:
-        with pytest.raises(EngineError, match=r"more than memory='100MB'.*spill='plain'"):
-            table.fetch(query, "count")
+    with anonrisk.scan(path, memory="100MB", spill=spill) as table:
+        assert table.connection.spills != "plain"
+        if table.connection.spills == "never":
+            with pytest.raises(EngineError, match=r"more than memory='100MB'.*'plain'.*httpfs"):
+                table.fetch(sa.text(MANY), "count")
         assert table.anon.k("a") == 1
-    if anonrisk.scan(path).connection.spills == "never":
-        with (
-            anonrisk.scan(path, memory="100MB") as table,
-            pytest.raises(EngineError, match="httpfs"),
-        ):
-            table.fetch(query, "count")
 
 
 @pytest.mark.slow
-def test_what_does_not_fit_is_written_down_if_asked(tmp_path):
+def test_what_does_not_fit_is_written_down_beside_the_files(tmp_path):
     import sqlalchemy as sa
 
     path = written(tmp_path / "t.parquet", a=["x"])
-    with anonrisk.scan(path, memory="100MB", spill="plain") as table:
+    with anonrisk.scan(path, memory="100MB") as table:
         assert table.fetch(sa.text(MANY), "count") == [(3_000_000,)]
+    assert [one.name for one in tmp_path.iterdir()] == ["t.parquet"]
 
 
 # ---- files that change ----------------------------------------------------------------------

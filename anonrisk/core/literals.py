@@ -25,7 +25,7 @@ Points: TypeAlias = Literal["any", "consecutive"]
 Alphabet: TypeAlias = Literal["hex", "base32", "base64url"]
 Unlisted: TypeAlias = Literal["refuse", "quasi", "ignore"]
 ScannedFormat: TypeAlias = Literal["csv", "parquet"]
-Spill: TypeAlias = Literal["encrypted", "plain", "never"]
+Spill: TypeAlias = Literal["plain", "encrypted", "never"]
 Model: TypeAlias = Literal[
     "auto",
     "dankar",

@@ -1,14 +1,13 @@
 """A DuckDB of our own: it reads the files that are named, and nothing else of this machine.
 
 It installs nothing, loads nothing that was not installed before, and reaches no network. What it
-puts down while it works lies in a folder that nobody else can look into, encrypted, and is gone
-when it is closed.
+puts down while it works lies in a folder that nobody else can look into and is gone when it is
+closed: in clear only beside the files, where the table lies in clear itself; elsewhere encrypted.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 import weakref
 from contextlib import contextmanager, suppress
@@ -16,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.engines.scan.folder import PrivateFolder
 from anonrisk.engines.sql.database import database_of
 from anonrisk.errors import ArgumentError, EngineError, MissingLibraryError, UnreadableTableError
+from anonrisk.pseudonyms.private_files import why_not_safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -75,17 +76,20 @@ class ScannedFiles:
     def __init__(self, states: Sequence[FileState], *, memory: str, spill: str) -> None:
         """Open it for these files, with a folder that only this user can look into.
 
-        `close` removes the folder, and so does the end of the program, or of the object.
+        `close` removes the folder, and so does the end of the program, or of the object; what is
+        left where a program is killed, the next one that opens files there.
         """
         self.states, self.memory, self.spill = tuple(states), memory, spill
-        connection, folder = _connected(memory), Path(tempfile.mkdtemp(prefix="anonrisk-scan-"))
-        self.connection, self.folder = connection, folder
+        connection = _connected(memory)
+        beside = _beside(self.states) if spill == "plain" else None
+        folder = beside or PrivateFolder(Path(tempfile.gettempdir()))
+        self.connection, self.folder = connection, folder.path
         self.close = weakref.finalize(self, _end, connection, folder)
         self._asked: Any = database_of(connection)
         self.spills = spill
-        if spill == "encrypted" and not _encrypts(connection):
-            self.spills = "never"
-        place = "" if self.spills == "never" else str(folder)
+        if beside is None and spill != "never":
+            self.spills = "encrypted" if _encrypts(connection) else "never"
+        place = "" if self.spills == "never" else str(folder.path)
         # A path and how it is written as a pattern: DuckDB asks for both.
         parts = [state.part for state in self.states]
         paths = [item for part in parts for item in (str(part.path.absolute()), path_of(part))]
@@ -146,9 +150,10 @@ class ScannedFiles:
     def _too_large(self) -> EngineError:
         more = f"counting needs more than memory={self.memory!r}; give it more"
         if self.spills == "never":
+            here = "which it may not, or not safely" if self.spill == "plain" else "spill='plain'"
             more += (
-                ", or let it write to disk: encrypted once DuckDB's extension httpfs is installed, "
-                "which brings the cipher, or by spill='plain'"
+                f", or let it write to disk: in clear to the folder of the files ({here}), or "
+                "encrypted, once DuckDB's extension httpfs is installed, which brings the cipher"
             )
         return EngineError(more)
 
@@ -213,7 +218,24 @@ def _needs(what: str) -> MissingLibraryError:
     return MissingLibraryError(f"scanning files needs {what}: pip install 'anonrisk[scan]'")
 
 
-def _end(connection: Any, folder: Path) -> None:
+def _beside(states: Sequence[FileState]) -> PrivateFolder | None:
+    """Make a folder beside the files, unless they lie on several file systems or it is not safe.
+
+    Not anywhere on their file system: folders of it may be encrypted each by itself.
+    """
+    try:
+        place = states[0].part.path.resolve().parent
+        # Where everybody may exchange a folder, what is written may get into another one.
+        if why_not_safe(place, shared=True):
+            return None
+        if {state.seen[0] for state in states} != {place.stat().st_dev}:
+            return None
+        return PrivateFolder(place)
+    except OSError:
+        return None
+
+
+def _end(connection: Any, folder: PrivateFolder) -> None:
     with suppress(Exception):
         connection.close()
-    shutil.rmtree(folder, ignore_errors=True)
+    folder.remove()

@@ -53,7 +53,7 @@ class ScanTable(SqlTable):
         *,
         format: str | None = None,  # noqa: A002
         memory: str = MEMORY,
-        spill: str = "encrypted",
+        spill: str = "plain",
     ) -> Self:
         """Look at the files; those of CSV are read."""
         kind = files.format_of(parts, format)
