@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment]
 
 # Hidden, so that nobody who reads the folder of a table takes it for a part of it.
 PREFIX = ".anonrisk-scan-"
@@ -63,7 +62,7 @@ def _remove_left(place: Path) -> None:
 
 def _locked(path: Path) -> int:
     """Lock a folder, and raise where somebody else has."""
-    if fcntl is None:  # pragma: no cover - Windows
+    if sys.platform == "win32":
         return _NOBODY
     lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
