@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from anonrisk._version import __version__
 from anonrisk.core import render
 from anonrisk.policy.coverage import caveats_of
-from anonrisk.policy.finding import COULD_NOT_ASSESS, PASS
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 from anonrisk.policy.verdict import now, overall
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from anonrisk.policy.verdict import Verdict
     from anonrisk.releases.release.approvals import Approval
     from anonrisk.releases.release.waivers import Waiver
+
+_MEND = "Release.mend (anonrisk release mend) finds whom to hold back, so that the rest can go out."
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,6 +104,8 @@ class ReleaseAnswer:
         lines += [
             f"A waiver of {item.budget} for {item.table} is not needed." for item in self.unused
         ]
+        if any(f.budget == "differencing" and f.status == FAIL for f in self.failures):
+            lines.append(_MEND)
         return [render.shown(line) for line in lines]
 
     @property
