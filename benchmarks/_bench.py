@@ -123,7 +123,7 @@ def interleaved(
     """Time some functions in turn and give the times of each, in seconds a call.
 
     Taking turns, in the other direction every other round, spreads over all of them whatever else
-    the machine does meanwhile.
+    the machine does meanwhile. On a busy machine `time.process_time` is the steadier clock.
     """
     for _ in range(warm_up):
         for function in contestants.values():

@@ -51,6 +51,10 @@ def measures(n_records: int) -> list[Row]:
         "recursive l": (lambda: anonrisk.ldiv(frame, QID, "sensitive", "recursive", c=2), 1.2),
         "equal t": (lambda: anonrisk.tcloseness(frame, QID, "sensitive", "equal"), 1.2),
         "ordered t": (lambda: anonrisk.tcloseness(frame, QID, "sensitive", order=VALUES), 1.2),
+        "k, distinct l and equal t": (
+            lambda: anonrisk.assess(frame, QID, "sensitive", ["k", "ldiv", "tcloseness"]),
+            0.8,
+        ),
         "all of these together": (
             lambda: anonrisk.assess(
                 frame,

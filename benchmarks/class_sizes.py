@@ -186,6 +186,7 @@ def rows(n_records: int) -> Iterator[Row]:
     yield second_question(frame)
     yield bounds_from_a_sample(frame)
     yield against_groupby("`k`, object strings", _bench.with_objects(frame), 0.9)
+    yield against_groupby(f"`k`, {WITH_GAPS:,} records", _bench.people(WITH_GAPS), 0.5)
     small = _bench.people(SMALL)
     yield against_groupby(f"`k`, {SMALL:,} records", small, 1.5, rounds=11, calls=50)
     del frame

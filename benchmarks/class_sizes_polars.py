@@ -1,8 +1,13 @@
-"""Class sizes and sensitive values of Polars tables against Polars' own `group_by`."""
+"""Class sizes and sensitive values of Polars tables against Polars' own `group_by`.
+
+And of small tables, of Arrow as well, against the same of pandas; all in processor time.
+"""
 
 from __future__ import annotations
 
 import sys
+import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +29,8 @@ SENSITIVE = "ill"
 MEASURES = ["k", "ldiv", "tcloseness"]
 # Names of areas, and years of age: a million classes, and a thousand.
 MANY, FEW = (5_000, 100), (10, 50)
+SMALL = 1_000
+LARGE = 10_000_000
 
 
 def people(n_records: int, n_areas: int, n_ages: int) -> pl.DataFrame:
@@ -40,7 +47,30 @@ def people(n_records: int, n_areas: int, n_ages: int) -> pl.DataFrame:
     ).rechunk()
 
 
-def against_group_by(n_records: int, shape: tuple[int, int], at_most: float) -> Iterator[Row]:
+def small_tables() -> Iterator[Row]:
+    frame = people(SMALL, *FEW)
+    kinds = {"pandas": frame.to_pandas(), "Polars": frame, "LazyFrame": frame.lazy()}
+    kinds["pyarrow"] = frame.to_arrow()
+    for what, asked in (
+        ("`k`", partial(anonrisk.k, qids=QID)),
+        ("k, l and t", partial(anonrisk.assess, qids=QID, sensitive=SENSITIVE, measures=MEASURES)),
+    ):
+        times = _bench.interleaved(
+            {kind: partial(asked, table) for kind, table in kinds.items()},
+            rounds=11,
+            calls=50,
+            clock=time.process_time,
+        )
+        for kind in list(kinds)[1:]:
+            of = f"{what} of {SMALL:,} records, {kind}, against pandas"
+            # A LazyFrame is a query, which is run.
+            at_most = 2.0 if kind == "LazyFrame" else 1.5
+            yield compared(of, times[kind], times["pandas"], at_most)
+
+
+def against_group_by(
+    n_records: int, shape: tuple[int, int], bars: tuple[float, float]
+) -> Iterator[Row]:
     frame = people(n_records, *shape)
     sizes = frame.group_by(QID).len()
     assert anonrisk.k(frame, QID) == anonrisk.k(frame.lazy(), QID) == sizes["len"].min()
@@ -51,17 +81,19 @@ def against_group_by(n_records: int, shape: tuple[int, int], at_most: float) -> 
             "group_by": lambda: frame.group_by(QID).len(),
             "assess": lambda: anonrisk.assess(frame, QID, SENSITIVE, MEASURES),
             "with sensitive": lambda: frame.group_by([*QID, SENSITIVE]).len(),
-        }
+        },
+        clock=time.process_time,
     )
     of = f"{sizes.height:,} classes"
-    yield compared(f"`k`, {of}", times["k"], times["group_by"], at_most)
-    yield compared(f"`k` of a LazyFrame, {of}", times["lazy"], times["group_by"], at_most)
-    yield compared(f"k, l and t, {of}", times["assess"], times["with sensitive"], 1.5)
+    yield compared(f"`k`, {of}", times["k"], times["group_by"], bars[0])
+    yield compared(f"`k` of a LazyFrame, {of}", times["lazy"], times["group_by"], bars[0])
+    yield compared(f"k, l and t, {of}", times["assess"], times["with sensitive"], bars[1])
 
 
 def rows(n_records: int) -> Iterator[Row]:
-    yield from against_group_by(n_records, MANY, 1.0)
-    yield from against_group_by(n_records, FEW, 1.3)
+    yield from small_tables()
+    yield from against_group_by(n_records, MANY, (0.5, 1.0) if n_records >= LARGE else (0.9, 1.5))
+    yield from against_group_by(n_records, FEW, (0.9, 1.0))
 
 
 def main() -> None:
@@ -72,7 +104,7 @@ def main() -> None:
         measured.append(row)
     _bench.report(
         "polars",
-        f"Polars tables, {asked.records:,} records, against `group_by(…).len()`",
+        f"Polars tables, {asked.records:,} records, against `group_by(…).len()`, processor time",
         _bench.machine("numpy", "polars", "pyarrow"),
         measured,
         write=not asked.no_write,

@@ -32,23 +32,15 @@ class PolarsTable(ArrowTable):
     def read(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Return some columns; Python objects, and numbers that Arrow does not know, as a list."""
         # By `get_column`: a name that looks like a pattern would select by it.
-        # Under another name: the stream ends the process where one has a zero byte.
-        columns = {name: self.frame.get_column(name).alias("") for name in names}
-        for name, column in columns.items():
-            if any("\0" in field for field in _fields(column.dtype)):
-                raise UnsupportedColumnError(f"column {name!r} has a field with a zero byte")
-        return {
-            name: column.to_list() if _is_python(column.dtype) else pa.chunked_array(column)
-            for name, column in columns.items()
-        }
+        return {name: _arrow(self.frame.get_column(name)) for name in names}
 
     def types(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Return some columns without their rows."""
-        columns = [self.frame.get_column(name).clear() for name in names]
-        for column in columns:
+        columns = {name: self.frame.get_column(name) for name in names}
+        for name, column in columns.items():
             if str(column.dtype) == "Object":
-                raise UnsupportedColumnError(f"column {column.name!r} holds Python objects")
-        return PolarsTable(sys.modules["polars"].DataFrame(columns)).read(names)
+                raise UnsupportedColumnError(f"column {name!r} holds Python objects")
+        return {name: _arrow(column.clear()) for name, column in columns.items()}
 
     def attrs(self) -> dict[Any, Any]:
         """Return nothing: a Polars table says nothing of its columns."""
@@ -100,7 +92,8 @@ class LazyTable(PolarsTable):
 
     def types(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Return some columns without their rows."""
-        empty = sys.modules["polars"].DataFrame(schema=self.frame.collect_schema())
+        schema = self.frame.collect_schema()
+        empty = sys.modules["polars"].DataFrame(schema={name: schema[name] for name in names})
         return PolarsTable(empty).types(names)
 
     def has_rows(self) -> bool:
@@ -126,6 +119,13 @@ class CollectedTable(TableAround):
 
 def _polars(column: pd.Series[Any]) -> Any:
     return sys.modules["polars"].Series(str(column.name), cells.to_arrow(column))
+
+
+def _arrow(column: Any) -> Any:
+    if any("\0" in field for field in _fields(column.dtype)):
+        raise UnsupportedColumnError(f"column {column.name!r} has a field with a zero byte")
+    # Under another name: the stream ends the process where one has a zero byte.
+    return column.to_list() if _is_python(column.dtype) else pa.chunked_array(column.alias(""))
 
 
 def _fields(dtype: Any) -> Iterator[str]:
