@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 RECORDS = 300_000
 SHAPES = ["differ", "few", "skewed"]
 BARS = {5: 2.2, 64: 2.2, 500: 2.8}
-ROUNDS = 5
+WARM_UP, ROUNDS = 5, 5
 
 
 def shaped(spark: SparkSession, shape: str, n: int, n_values: int, folder: str) -> DataFrame:
@@ -95,7 +95,7 @@ def processor_time(spark: SparkSession, call: Callable[[], object]) -> float:
 
 def measured(spark: SparkSession, timed: dict[str, Callable[[], object]]) -> dict[str, list[float]]:
     """Take turns, as `_bench.interleaved` does."""
-    for call in [*timed.values()] * 2:
+    for call in [*timed.values()] * WARM_UP:
         call()
     seconds: dict[str, list[float]] = {name: [] for name in timed}
     for number in range(ROUNDS):
