@@ -34,7 +34,7 @@ from anonrisk.measures.counts.schema import Schema, Stored
 from anonrisk.measures.counts.sketch import SketchTally
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.arrow.tables import ArrowTable
@@ -80,8 +80,7 @@ class ArrowSchema(Schema):
 
     def check(self, roles: Mapping[Name, str]) -> None:
         """Reject types that have no equality."""
-        types = table_of(self.frame).types(list(map(str, roles))) if roles else {}
-        for name, column in types.items():
+        for name, column in self._types(roles).items():
             refuse_nested(cells.dtype(column), name, roles[name])
 
     def nested(self) -> Sequence[str]:
@@ -104,8 +103,7 @@ class ArrowSchema(Schema):
 
     def scale_of(self, column: Name) -> str | None:
         """Look at the type."""
-        (found,) = table_of(self.frame).types([str(column)]).values()
-        return objects.scale_of(cells.series(found))
+        return objects.scale_of(cells.series(self._types([column])[column]))
 
     def largest_whole(self, column: Name) -> float | None:
         """Look at all values."""
@@ -118,6 +116,11 @@ class ArrowSchema(Schema):
     def is_text(self, column: Name) -> bool:
         """Look at the first known value."""
         return self._of_cells(column).is_text(column)
+
+    def _types(self, named: Iterable[Any]) -> Mapping[Any, Any]:
+        names = list(named)
+        # Of no columns, DuckDB makes no query.
+        return table_of(self.frame).types(names) if names else {}
 
     def _of_cells(self, column: Any) -> PandasSchema:
         return PandasSchema(cells.to_pandas(table_of(self.frame).read([column])))
