@@ -60,6 +60,7 @@ NOT_ASKED = {
     "Suda.records": "as Suda.scores",
     "plot": "a picture of numbers that are asked beside it",
     "Release.tables": "the tables that it was given",
+    "Mended.tables": "the tables that can go out",
     "ClassProfiles.merged": "makes another from what it is given",
     "ClassProfiles.sum": "makes another from what it is given",
     "Ledger.append": "writes what it is given",
@@ -69,6 +70,7 @@ NOT_ASKED = {
 }
 HOLDS_CELLS = {
     "Release": "a copy holds the tables that it was given",
+    "Mended": "as Release: the tables that can go out",
     "Suda": "a copy holds rows, with a column more",
     "JointTable": "a copy holds the counts that it was given",
 }

@@ -122,8 +122,14 @@ def test_a_month_that_is_mended(folder, capsys):
     write("2026-11", new)
     assert mend("november") == USAGE
     assert "as previous=" in capsys.readouterr().err
-    Path("erased.txt").write_text("p99\n", encoding="utf-8")
-    assert mend("november", "--previous", "october.json", "--erased", "erased.txt") == PASS
+    Path("erased.txt").write_text("p07 \n", encoding="utf-8")
+    assert mend("november", "--previous", "october.json", "--erased", "erased.txt") == USAGE
+    assert "1 of 1 values of erased= are nobody's" in " ".join(capsys.readouterr().err.split())
+    Path("erased.txt").write_text("\ufeffp07\n", encoding="utf-8")
+    assert mend("erased", "--previous", "october.json", "--erased", "erased.txt") == PASS
+    assert "p07" not in Path("erased/tables/1.csv").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert mend("november", "--previous", "october.json") == PASS
     told = " ".join(capsys.readouterr().out.split())
     assert "1 of 24 persons: not published yet" in told
     assert "Wrote november/release.yaml" in told

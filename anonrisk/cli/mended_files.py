@@ -25,6 +25,16 @@ DOCUMENT = "release.yaml"
 TABLES = "tables"
 
 
+def refuse_existing(folder: Path) -> None:
+    """Reject a folder that is there already, before anything is counted."""
+    try:
+        there = folder.exists()
+    except OSError as error:
+        raise UnwritableTableError(f"cannot write {str(folder)!r}: {error.strerror}") from None
+    if there:
+        raise ArgumentError(f"--output {str(folder)!r} is there already: name a new folder")
+
+
 def write_mended(mended: Mended, source: Path, folder: Path, ledger: Ledger) -> Path:
     """Write a new folder whole or not at all, once the files themselves pass; return its document.
 
@@ -33,8 +43,6 @@ def write_mended(mended: Mended, source: Path, folder: Path, ledger: Ledger) -> 
     ReleaseBlocked
         If the tables do not pass as files.
     """
-    if folder.exists():
-        raise ArgumentError(f"--output {str(folder)!r} is there already: name a new folder")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))

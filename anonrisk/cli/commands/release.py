@@ -195,9 +195,10 @@ def _publish(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG0
 
 
 def _mend(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
-    from anonrisk.cli.mended_files import write_mended
+    from anonrisk.cli.mended_files import refuse_existing, write_mended
     from anonrisk.releases.release.release import Release
 
+    refuse_existing(Path(args.folder))
     release, ledger = Release.load(args.release), _opened(args)
     previous = None if args.previous is None else Release.load(args.previous).tables
     mended = release.mend(
@@ -216,7 +217,7 @@ def _mend(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
 
 def _lines_of(path: str) -> list[str]:
     try:
-        return Path(path).read_text(encoding="utf-8").splitlines()
+        return Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no text in UTF-8"
         raise ArgumentError(f"cannot read --erased {path!r}: {why}") from None

@@ -28,7 +28,7 @@ from anonrisk.engines.pandas.steps import COLUMNS_KEY
 from anonrisk.engines.reading.storage import n_unused
 from anonrisk.errors import EngineError
 from anonrisk.measures.counts import question as questions
-from anonrisk.measures.counts.change import LabelsAsColumns, LeaveOut, MinimalUniques, RowsBelow
+from anonrisk.measures.counts.change import LabelsAsColumns, LeaveOut, MinimalUniques, RowsAmong
 from anonrisk.measures.counts.keyed import KeyedTally
 from anonrisk.measures.counts.schema import Schema, Stored
 from anonrisk.measures.counts.sketch import SketchTally
@@ -167,8 +167,8 @@ class ArrowEngine:
             return frame
         if isinstance(change, LeaveOut):
             return table_of(frame).held().without(change.columns)
-        if isinstance(change, RowsBelow):
-            return table_of(frame).below(table_of(change.other))
+        if isinstance(change, RowsAmong):
+            return table_of(frame).mixed(table_of(change.other), change.seed)
         return self.answer("rewrite", frame, change)
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:

@@ -46,11 +46,12 @@ class PolarsTable(ArrowTable):
         """Return nothing: a Polars table says nothing of its columns."""
         return {}
 
-    def below(self, other: ArrowTable) -> Any:
-        """Return the table with the rows of another Polars table below."""
+    def mixed(self, other: ArrowTable, seed: int) -> Any:
+        """Return the table with the rows of another Polars table among its own."""
         if type(other) is not PolarsTable:
-            return super().below(other)
-        return self.frame.vstack(other.frame.select(self.names()))
+            return super().mixed(other, seed)
+        both = self.frame.vstack(other.frame.select(self.names()))
+        return both.sample(fraction=1, shuffle=True, seed=seed)
 
     def has_dictionary(self, name: str) -> bool:  # noqa: ARG002
         """Return False: only texts have one, as categories that pandas sees."""

@@ -96,14 +96,15 @@ class ArrowTable:
         """Return the table without some columns, by their place: a name may be there twice."""
         return self.frame.select([i for i, n in enumerate(self.names()) if n not in columns])
 
-    def below(self, other: ArrowTable) -> Any:
-        """Return the table with the rows of another one of its kind below."""
+    def mixed(self, other: ArrowTable, seed: int) -> Any:
+        """Return the table with the rows of another one of its kind among its own."""
         if type(other) is not ArrowTable or type(self) is not ArrowTable:
             raise UnsupportedFrameError(
-                "rows of an earlier release can be put below those of a pandas, Polars, pyarrow or "
+                "rows of an earlier release can be put among those of a pandas, Polars, pyarrow or "
                 "Spark table, from a table of the same kind; convert both to one of these"
             )
-        return pa.concat_tables([self.frame, other.frame.select(self.names())])
+        both = pa.concat_tables([self.frame, other.frame.select(self.names())])
+        return both.take(np.random.default_rng(seed).permutation(len(both)))
 
     def with_columns(self, new: pd.DataFrame) -> Any:
         """Return the table with some columns more."""

@@ -157,8 +157,8 @@ class PandasEngine:
                 return steps.permute(frame, columns, by, seed)
             case changes.CellSuppression() | changes.ChosenCells():
                 return suppress.cells(frame, change)
-            case changes.RowsBelow(other):
-                return rewrite.below(frame, other)
+            case changes.RowsAmong(other, seed):
+                return rewrite.mixed(frame, other, seed)
             case Pseudonymisation():
                 return pseudonym.pseudonymize(frame, change)
             case changes.LabelsAsColumns(name):

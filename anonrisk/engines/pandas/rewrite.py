@@ -11,6 +11,7 @@ from anonrisk.engines.numpy.count import Encoded
 from anonrisk.engines.numpy.keyed import rows_of_persons
 from anonrisk.engines.pandas.labels import row_labels
 from anonrisk.engines.pandas.table import PandasTable
+from anonrisk.engines.pandas.unused import without_unused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,12 +53,19 @@ def breaking(
 def of_persons(frame: pd.DataFrame, asked: RowsOfPersons) -> pd.DataFrame:
     """Select the records of some persons, or of all others."""
     marked = rows_of_persons(PandasTable(frame), asked)
-    return frame.loc[~marked if asked.others else marked]
+    return without_unused(frame.loc[~marked if asked.others else marked])
 
 
-def below(frame: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
-    """Put other rows below; rows that have no labels but their numbers are numbered anew."""
+def mixed(frame: pd.DataFrame, other: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Put other rows among them; rows that have no labels but their numbers are numbered anew."""
     numbered = None in frame.index.names and row_labels(frame.index) != "unnamed"
-    made = pd.concat([frame, other[list(frame.columns)]], ignore_index=numbered)
+    parts = [frame.copy(deep=False), other[list(frame.columns)].copy(deep=False)]
+    for i, name in enumerate(frame.columns):
+        kinds = [part.dtypes.iloc[i] for part in parts]
+        if all(isinstance(kind, pd.CategoricalDtype) for kind in kinds):
+            every = kinds[0].categories.union(kinds[1].categories, sort=False)
+            for part in parts:
+                part[name] = part[name].cat.set_categories(every)
+    made = pd.concat(parts).sample(frac=1, random_state=seed, ignore_index=numbered)
     made.attrs = frame.attrs
     return made

@@ -157,3 +157,10 @@ def _selected(
                 wanted = refusing(projection, lost, message, wanted)
         names = [f"c{i}" for i in range(len(projection.names))]
         return marked.where(wanted).select(*names).toDF(*projection.names)
+
+
+def mixed(frame: DataFrame, other: DataFrame, seed: int) -> DataFrame:
+    """Put the rows of another table among them; lazy."""
+    with guarded("put rows of an earlier release among these"):
+        both = frame.unionByName(other)
+        return both.orderBy(Projection.of(both).functions.rand(seed))

@@ -144,10 +144,14 @@ class FoldSpellings:
 
 
 @dataclass(frozen=True)
-class RowsBelow:
-    """Put the rows of another table of the same kind and columns below."""
+class RowsAmong:
+    """Put the rows of another table of the same kind and columns among them, in any order.
+
+    Where they are tells nothing of which table they come from.
+    """
 
     other: Any
+    seed: int
 
 
 # A step of pseudonyms is one more.
@@ -163,7 +167,7 @@ Change: TypeAlias = (
     | LabelsAsColumns
     | LeaveOut
     | FoldSpellings
-    | RowsBelow
+    | RowsAmong
     | Pseudonymisation
 )
 

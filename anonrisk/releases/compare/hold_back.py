@@ -83,6 +83,7 @@ def hold_back(
     n_values: int = 2,
     keep_leavers: bool,
     erased: Hashes,
+    as_before: bool = False,
 ) -> HeldBack:
     """Decide for each person whether they are published as they are, as they were, or not.
 
@@ -98,9 +99,11 @@ def hold_back(
         Whether rows of the release before can be published again.
     erased : array of hashes
         Persons whose earlier rows must not be.
+    as_before : bool
+        Whether nobody comes, changes or goes but who must, which needs the earlier rows.
     """
     people = _People.of(tables, erased)
-    decision = _Decision(people, k, n_values, keep_leavers)
+    decision = _Decision(people, k, n_values, keep_leavers, as_before)
     must = people.erased
     for _ in range(_ROUNDS):
         fate = decision.fates(must)
@@ -263,14 +266,16 @@ class _People:
     def held_back(self, fate: Integers) -> HeldBack:
         """Return it by hashes."""
         out, before = fate == _OUT, fate == _BEFORE
+        gone = out & self.alive & ~self.erased
         return HeldBack(
-            held=self.hashes[self.alive & (out | before)],
+            # Rows that a state does not count, because a quasi-identifier is missing, go as well.
+            held=self.hashes[out | before],
             kept=self.hashes[before],
             n_persons=int(self.alive.sum()),
-            waiting=int((out & self.alive & ~self.published).sum()),
+            waiting=int((gone & ~self.published).sum()),
             outdated=int((before & self.alive).sum()),
-            withheld=int((out & self.alive & self.published).sum()),
-            taken_along=int((out & self.alive & self.listed).sum()),
+            withheld=int((gone & self.published).sum()),
+            taken_along=int((gone & self.listed).sum()),
             left=int((before & ~self.alive).sum()),
         )
 
@@ -329,11 +334,12 @@ class _Decision:
     k: int
     n_values: int
     keep_leavers: bool
+    as_before: bool
 
     def fates(self, must: Booleans) -> Integers:
         """Decide about everybody; who must go is not published."""
         people = self.people
-        going = people.alive & ~people.unchanged & ~must
+        going = people.alive & ~people.unchanged & ~must & (not self.as_before)
         going[going] = self._together(np.flatnonzero(going))
         # Who was left out once comes back with the others, or leaves enough of them behind.
         absent = np.flatnonzero(people.published & ~people.listed)
@@ -383,7 +389,7 @@ class _Decision:
         # Who left is the first to go, then who is listed as they were.
         rank = people.alive.astype(np.int64) + people.unchanged
         may = may[np.lexsort((people.order[may], rank[may]))]
-        n_left = int((~people.alive[may]).sum())
+        n_left = 0 if self.as_before else int((~people.alive[may]).sum())
         if len(out):
             taken = self._enough(out, may)
             out, may = np.concatenate((out, may[taken])), may[~taken]

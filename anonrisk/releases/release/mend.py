@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -13,10 +13,11 @@ import numpy as np
 from anonrisk.core import render
 from anonrisk.core.arguments import one_of
 from anonrisk.core.columns import nearest
+from anonrisk.core.render import kind_name
 from anonrisk.core.results import Document
 from anonrisk.engines import engine_for
-from anonrisk.errors import ArgumentError, PolicyError, StateError
-from anonrisk.measures.counts.change import RowsBelow, RowsOfPersons
+from anonrisk.errors import ArgumentError, PolicyError, StateError, UnsupportedFrameError
+from anonrisk.measures.counts.change import RowsAmong, RowsOfPersons
 from anonrisk.policy.budgets.differencing import Differencing
 from anonrisk.policy.budgets.k import K
 from anonrisk.policy.budgets.ldiv import LDiv
@@ -28,7 +29,7 @@ from anonrisk.releases.release.parts import with_tables
 from anonrisk.releases.release.table_files import TableFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from anonrisk.core.columns import Name
     from anonrisk.pseudonyms.encoding import Hashes
@@ -138,30 +139,75 @@ def mend(
 ) -> Mended:
     """Hold persons back until the release passes; see `Release.mend`."""
     keep = one_of(leavers, "leavers", LEAVERS) == "keep"
+    gone = _values_of(erased)
     tables = {name: _read(release, name) for name in release.tables}
     before = _previous(release, previous)
     read = with_tables(release, tables)
     every = [judged(read, name, ExitStack()) for name in tables]
+    _refuse_tables(every)
     histories = [_history(table, read, ledger) for table in every]
     if keep and before is None and any(history.earlier for history in histories):
         raise ArgumentError(
             "leavers='keep' publishes rows of the release before again: give its tables or files "
             "as previous=, or leavers='drop'"
         )
+    if before is not None:
+        for table, history in zip(every, histories, strict=True):
+            _refuse_previous(table, history, before.get(table.name), ledger)
+    hashes = _hashes(gone, every[0], histories, ledger.key)
+    if not len(hashes):
+        verdict = read.check(ledger)
+        if verdict.passed:
+            n_persons = len({*_persons_of(histories)})
+            return Mended(read, MendPrice(n_persons, 0, 0, 0, 0, 0), verdict)
     needs = _Needs.of(every)
-    held = hold_back(
-        histories,
-        k=needs.k,
-        n_values=needs.n_values,
-        keep_leavers=keep,
-        erased=_hashes(erased, every[0], histories[0], ledger.key),
-    )
-    mended = {
-        table.name: _rows(table, history, held, (before or {}).get(table.name), ledger)
-        for table, history in zip(every, histories, strict=True)
-    }
-    result = with_tables(release, mended)
-    return Mended(result, MendPrice.of(held), result.check(ledger))
+    # Where not even that passes, the release before can go out again, without those who must go.
+    for as_before in (False, True) if keep else (False,):
+        held = hold_back(
+            histories,
+            k=needs.k,
+            n_values=needs.n_values,
+            keep_leavers=keep,
+            erased=hashes,
+            as_before=as_before,
+        )
+        mended = {
+            table.name: _rows(table, history, held, (before or {}).get(table.name), ledger, read)
+            for table, history in zip(every, histories, strict=True)
+        }
+        result = with_tables(release, mended)
+        verdict = result.check(ledger)
+        if verdict.passed:
+            break
+    return Mended(result, MendPrice.of(held), verdict)
+
+
+def _values_of(erased: Any) -> list[Any]:
+    if isinstance(erased, (str, bytes)) or not isinstance(erased, Iterable):
+        raise ArgumentError(f"erased= is a list of values of the unit, not {kind_name(erased)}")
+    return list(erased)
+
+
+def _persons_of(histories: Sequence[TableHistory]) -> list[tuple[int, ...]]:
+    """List the persons of the tables as they would be now."""
+    hashes = [h.current.persons for h in histories if h.current.persons is not None]
+    return [tuple(row) for item in hashes for row in item.tolist()]
+
+
+def _refuse_tables(tables: Sequence[JudgedTable]) -> None:
+    """Reject tables that cannot be changed, and those of different people."""
+    for table in tables:
+        if engine_for(table.frame).name in ("sql", "scan"):
+            raise UnsupportedFrameError(
+                f"table {table.name!r} is in a database or scanned, and mend returns a changed "
+                "table: read it into pandas or Spark"
+            )
+        if table.counted is not None and table.unit != tables[0].unit:
+            raise PolicyError(
+                "tables of one release are mended as tables of the same persons: the unit of "
+                f"{tables[0].name!r} is {tables[0].unit!r}, that of {table.name!r} {table.unit!r}; "
+                "publish those of other persons in a release of their own"
+            )
 
 
 def _read(release: Release, name: str) -> Any:
@@ -226,9 +272,16 @@ class _Needs:
                     f"the policy of table {table.name!r} does not say what it may reveal together "
                     "with earlier releases: add the budget differencing, as differencing: {k: 5}"
                 )
-            for budget in (item for rule in table.policy.rules for item in rule.budgets):
+            # Of fewer columns, classes are larger; the check decides about those.
+            rules = [(rule, item) for rule in table.policy.rules for item in rule.budgets]
+            for rule, budget in rules:
+                whole = rule.every_subset_of is None and {*(rule.columns or table.qid)} == {
+                    *table.qid
+                }
                 if isinstance(budget, Differencing):
                     ks.append(budget.k)
+                elif not whole:
+                    continue
                 elif isinstance(budget, K):
                     ks.append(int(budget.limit))
                 elif isinstance(budget, LDiv) and budget.variant == "distinct":
@@ -236,34 +289,47 @@ class _Needs:
         return cls(max(ks), max(values))
 
 
-def _hashes(erased: Iterable[Any], table: JudgedTable, history: TableHistory, key: Key) -> Hashes:
+def _hashes(
+    values: list[Any], table: JudgedTable, histories: Sequence[TableHistory], key: Key
+) -> Hashes:
     """Hash values of the unit; whole numbers may come as texts, out of a file."""
-    values = [erased] if isinstance(erased, (str, bytes)) else list(erased)
     unit = table.unit
     if not values or unit is None:
         return np.empty((0, 2), dtype=np.uint64)
-    kind = history.current.kinds[unit]
+    kind = histories[0].current.kinds[unit]
     if kind == "i" and all(str(value).strip().isdecimal() for value in values):
         values = [int(value) for value in values]
     cells = encoding.encoded(values, unit)
     # Of another type they would be nobody, and somebody would not be erased.
     if encoding.letter_of(cells, unit) != kind:
         raise ArgumentError(f"erased= holds values of another type than unit {unit!r}")
-    return encoding.person_hashes(key, cells)
-
-
-def _rows(
-    table: JudgedTable, history: TableHistory, held: HeldBack, previous: Any, ledger: Ledger
-) -> Any:
-    """Leave out the rows of persons who are held back, and add those that stay as they were."""
-    engine, unit = engine_for(table.frame), cast("Name", table.unit)
-    frame = engine.keep(table.frame, RowsOfPersons(unit, ledger.key, held.held, others=True))
-    if not len(held.kept) or not history.earlier:
-        return frame
-    if previous is None:
+    hashes = encoding.person_hashes(key, cells)
+    persons = [c.persons for h in histories for c in h.every if c.persons is not None]
+    known = {tuple(row) for item in persons for row in item.tolist()}
+    n_strange = sum(tuple(row) not in known for row in hashes.tolist())
+    if n_strange:
         raise ArgumentError(
-            f"previous= lacks table {table.name!r}, of which rows are to be published again"
+            f"{n_strange:,} of {len(values):,} values of erased= are nobody's, in no release and "
+            f"not in the tables: write them as unit {unit!r} has them, and leave out who was never "
+            "published"
         )
+    return hashes
+
+
+def _refuse_previous(
+    table: JudgedTable, history: TableHistory, previous: Any, ledger: Ledger
+) -> None:
+    """Reject a table that is not the one that was published last: its rows would be news."""
+    if not history.earlier:
+        return
+    if previous is None:
+        raise ArgumentError(f"previous= lacks table {table.name!r}")
+    if type(engine_for(previous)) is not type(engine_for(table.frame)):
+        raise ArgumentError(
+            f"previous= has table {table.name!r} as {kind_name(previous)}, from a table of the "
+            f"same kind as the one to be released ({kind_name(table.frame)}) rows can be taken"
+        )
+    engine = engine_for(previous)
     columns = [set(engine.schema(item).columns) for item in (table.frame, previous)]
     if columns[0] != columns[1]:
         raise StateError(
@@ -271,8 +337,25 @@ def _rows(
         )
     if replace(table, frame=previous).state(ledger.key).counts != history.earlier[-1]:
         raise StateError(
-            f"the earlier table {table.name!r} is not the one that was published last: its rows "
-            "are not those that the ledger remembers"
+            f"the earlier table {table.name!r} is not the one that was published last: its rows, "
+            "or the types of its columns, are not those that the ledger remembers"
         )
+
+
+def _rows(  # noqa: PLR0917
+    table: JudgedTable,
+    history: TableHistory,
+    held: HeldBack,
+    previous: Any,
+    ledger: Ledger,
+    release: Release,
+) -> Any:
+    """Leave out the rows of persons who are held back, and add those that stay as they were."""
+    engine, unit = engine_for(table.frame), cast("Name", table.unit)
+    frame = engine.keep(table.frame, RowsOfPersons(unit, ledger.key, held.held, others=True))
+    if not len(held.kept) or not history.earlier:
+        return frame
     kept = engine.keep(previous, RowsOfPersons(unit, ledger.key, held.kept))
-    return engine.rewrite(frame, RowsBelow(kept))
+    # By the key, so that nobody else puts the rows back into their places.
+    drawn = ledger.key.derived(f"mended rows {release.name} {table.name}")
+    return engine.rewrite(frame, RowsAmong(kept, int.from_bytes(drawn[:4], "big")))
