@@ -387,7 +387,8 @@ def test_a_whole_gate_is_two_spark_jobs(spark):
         assessed()
         once = len(tracker.getJobIdsForGroup(group))
         spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
-        assert jobs(asking(**ALL_AT_ONCE)) == once + 1 <= 3
+        # Before values are counted, one looks whether nearly all of the first records differ.
+        assert jobs(asking(**ALL_AT_ONCE)) == once + 1 <= 4
     finally:
         spark.conf.set("spark.sql.adaptive.enabled", "true")
 
