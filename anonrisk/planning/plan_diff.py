@@ -11,7 +11,6 @@ from anonrisk.measures.recode.regions import ByRegion
 
 if TYPE_CHECKING:
     from anonrisk.measures.recode import Recoding
-    from anonrisk.planning.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class PlanDiff(PrintedTable):
         return [(named(c.what), c.how, c.was, c.becomes) for c in self.changes]
 
 
-def _columns(first: Plan, second: Plan) -> list[PlanChange]:
+def _columns(first: Any, second: Any) -> list[PlanChange]:
     results = []
     for name in dict.fromkeys((*first.recodings, *second.recodings)):
         was, becomes = first.recodings.get(name), second.recodings.get(name)
@@ -107,7 +106,7 @@ def _how(was: Recoding | None, becomes: Recoding | None) -> str:
     return "coarser" if coarser else "finer"
 
 
-def _terms(first: Plan, second: Plan) -> list[PlanChange]:
+def _terms(first: Any, second: Any) -> list[PlanChange]:
     """Compare what is asked of the classes, how many may be left out, and the regions."""
     results = []
     if first.k != second.k:
@@ -129,7 +128,7 @@ def _terms(first: Plan, second: Plan) -> list[PlanChange]:
     return results
 
 
-def _told(plan: Plan) -> dict[str, str]:
+def _told(plan: Any) -> dict[str, str]:
     """Return the terms of a plan that are not numbers."""
     return {
         "goals": ", ".join(map(str, plan.goals)),

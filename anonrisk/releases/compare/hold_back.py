@@ -145,7 +145,7 @@ class _Signatures:
 
 
 @dataclass(frozen=True)
-class _Values:
+class _PersonValues:
     """The values of each person in a sensitive column, equal sets in equal numbers.
 
     Those of every release that has others than were published last, which come first. Arrays are
@@ -156,7 +156,7 @@ class _Values:
     now: Integers
 
     @classmethod
-    def of(cls, table: TableHistory, who: Sequence[Integers], name: Name, n: int) -> _Values:
+    def of(cls, table: TableHistory, who: Sequence[Integers], name: Name, n: int) -> _PersonValues:
         sums = [_values(counts, ids, name, n) for ids, counts in zip(who, table.every, strict=True)]
         *earlier, now = interned(np.concatenate(sums))[0].reshape(-1, n)
         last = np.zeros(n, dtype=np.int64)
@@ -188,7 +188,7 @@ class _People:
     # Whether the tables have somebody as the release before does.
     unchanged: Booleans
     # By sensitive column.
-    values: tuple[_Values, ...]
+    values: tuple[_PersonValues, ...]
 
     @classmethod
     def of(cls, tables: Sequence[TableHistory], erased: Hashes) -> _People:
@@ -215,7 +215,7 @@ class _People:
                     for ids, counts in zip(who[-2:], table.every[-2:], strict=True)
                 ]
                 unchanged &= (rows[0] == rows[1]).all(axis=1)
-            values += [_Values.of(table, who, name, n) for name in table.current.sensitive]
+            values += [_PersonValues.of(table, who, name, n) for name in table.current.sensitive]
         gone = np.zeros(n, dtype=bool)
         gone[parts[0]] = True
         people = cls(every, gone, tuple(signatures), history, wanted, unchanged, tuple(values))

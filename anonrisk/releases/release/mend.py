@@ -24,7 +24,7 @@ from anonrisk.policy.budgets.ldiv import LDiv
 from anonrisk.policy.wanted import wanted_by
 from anonrisk.pseudonyms import encoding
 from anonrisk.releases.compare.hold_back import HeldBack, TableHistory, hold_back
-from anonrisk.releases.release.check import JudgedTable, earlier_of, judged
+from anonrisk.releases.release.check import JudgedTable, check, earlier_of, judged
 from anonrisk.releases.release.parts import with_tables
 from anonrisk.releases.release.table_files import TableFiles
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from anonrisk.pseudonyms.encoding import Hashes
     from anonrisk.pseudonyms.keys import Key
     from anonrisk.releases.ledger.ledger import Ledger
-    from anonrisk.releases.release.release import Release
+    from anonrisk.releases.release.parts import ReleaseParts
     from anonrisk.releases.release.verdict import ReleaseVerdict
 
 LEAVERS = ("keep", "drop")
@@ -93,7 +93,7 @@ class Mended(Document, render.PrintedLines):
         What the gate says of it, differencing with all earlier releases included.
     """
 
-    release: Release
+    release: Any
     price: MendPrice
     verdict: ReleaseVerdict
 
@@ -130,7 +130,7 @@ class Mended(Document, render.PrintedLines):
 
 
 def mend(
-    release: Release,
+    release: ReleaseParts,
     ledger: Ledger,
     *,
     leavers: str,
@@ -156,7 +156,7 @@ def mend(
             _refuse_previous(table, history, before.get(table.name), ledger)
     hashes = _hashes(gone, every[0], histories, ledger.key)
     if not len(hashes):
-        verdict = read.check(ledger)
+        verdict = check(read, ledger).verdict
         if verdict.passed:
             n_persons = len({*_persons_of(histories)})
             return Mended(read, MendPrice(n_persons, 0, 0, 0, 0, 0), verdict)
@@ -176,7 +176,7 @@ def mend(
             for table, history in zip(every, histories, strict=True)
         }
         result = with_tables(release, mended)
-        verdict = result.check(ledger)
+        verdict = check(result, ledger).verdict
         if verdict.passed:
             break
     return Mended(result, MendPrice.of(held), verdict)
@@ -210,14 +210,14 @@ def _refuse_tables(tables: Sequence[JudgedTable]) -> None:
             )
 
 
-def _read(release: Release, name: str) -> Any:
+def _read(release: ReleaseParts, name: str) -> Any:
     """Read a table of files; any other is there."""
     table = release.tables[name]
     wanted = wanted_by(release.policies[name])
     return table.in_memory(wanted) if isinstance(table, TableFiles) else table
 
 
-def _previous(release: Release, previous: Any) -> dict[str, Any] | None:
+def _previous(release: ReleaseParts, previous: Any) -> dict[str, Any] | None:
     """Read the tables of the release before, by their names."""
     if previous is None:
         return None
@@ -235,7 +235,7 @@ def _previous(release: Release, previous: Any) -> dict[str, Any] | None:
     return {name: _earlier_table(release, name, table) for name, table in by_name.items()}
 
 
-def _earlier_table(release: Release, name: str, table: Any) -> Any:
+def _earlier_table(release: ReleaseParts, name: str, table: Any) -> Any:
     """Read files; those of a table are written in one way from month to month."""
     if isinstance(table, (str, Path, list, tuple, dict)):
         now = release.tables[name]
@@ -247,7 +247,7 @@ def _earlier_table(release: Release, name: str, table: Any) -> Any:
     return table
 
 
-def _history(table: JudgedTable, release: Release, ledger: Ledger) -> TableHistory:
+def _history(table: JudgedTable, release: ReleaseParts, ledger: Ledger) -> TableHistory:
     if table.counted is None:
         table.verdict.raise_for_status()
     current = table.state(ledger.key)
@@ -348,7 +348,7 @@ def _rows(  # noqa: PLR0917
     held: HeldBack,
     previous: Any,
     ledger: Ledger,
-    release: Release,
+    release: ReleaseParts,
 ) -> Any:
     """Leave out the rows of persons who are held back, and add those that stay as they were."""
     engine, unit = engine_for(table.frame), cast("Name", table.unit)
