@@ -208,20 +208,22 @@ def _cpu() -> str:
     return found[1] if found else platform.processor() or platform.machine()
 
 
-def report(
-    name: str, title: str, machine: str, rows: Sequence[Row], *, write: bool, page: Path = DOCS
-) -> None:
-    """Print a table and, if asked to, put it in place of the last one on a page."""
-    header = ("", "anonrisk", "baseline", "ratio", "bar")
-    lines = [header, ("---", "--:", "--:", "--:", "--:"), *(row.cells for row in rows)]
-    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+def report(name: str, title: str, machine: str, rows: Sequence[Row], *, write: bool) -> None:
+    """Print a table and, if asked to, put it in place of the last one in docs/benchmarks.md."""
+    table = table_of(rows)
     usual = re.search("unless a section says otherwise: (.+)\\.", DOCS.read_text(encoding="utf-8"))
     shown = machine.removeprefix(f"{usual[1]}; ") if usual else machine
     section = f"## {title}\n\n{shown}\n\n{table}"
     barred = [row for row in rows if row.met is not None]
     print(f"\n{section}\n\n{sum(bool(row.met) for row in barred)} of {len(barred)} bars are met")
     if write:
-        replace(name, section, page)
+        replace(name, section)
+
+
+def table_of(rows: Sequence[Row]) -> str:
+    header = ("", "anonrisk", "baseline", "ratio", "bar")
+    lines = [header, ("---", "--:", "--:", "--:", "--:"), *(row.cells for row in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def replace(name: str, section: str, page: Path = DOCS) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import state_by_hand as by_hand
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from keys import KEY, SECRET
 
@@ -57,6 +57,7 @@ def test_a_subkey_is_for_one_purpose():
     assert len({KEY.derived("a"), KEY.derived("b"), Key.generate().derived("a")}) == 3
 
 
+@example(bytes(range(65)), b"", [b"a"])
 @given(st.binary(max_size=150), st.binary(max_size=99), st.lists(st.binary(max_size=99)))
 def test_digests_are_the_usual_hmac(secret, start, ends):
     import hmac
