@@ -63,9 +63,7 @@ def small_tables() -> Iterator[Row]:
         )
         for kind in list(kinds)[1:]:
             of = f"{what} of {SMALL:,} records, {kind}, against pandas"
-            # A LazyFrame is a query, which is run.
-            at_most = 2.0 if kind == "LazyFrame" else 1.5
-            yield compared(of, times[kind], times["pandas"], at_most)
+            yield compared(of, times[kind], times["pandas"], 1.5)
 
 
 def against_group_by(
@@ -92,8 +90,9 @@ def against_group_by(
 
 def rows(n_records: int) -> Iterator[Row]:
     yield from small_tables()
-    yield from against_group_by(n_records, MANY, (0.5, 1.0) if n_records >= LARGE else (0.9, 1.5))
-    yield from against_group_by(n_records, FEW, (0.9, 1.0))
+    bars = (0.5, 1.0) if n_records >= LARGE else (0.9, 1.5)
+    yield from against_group_by(n_records, MANY, bars)
+    yield from against_group_by(n_records, FEW, bars)
 
 
 def main() -> None:
