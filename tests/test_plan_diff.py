@@ -176,8 +176,13 @@ def test_a_plan_that_was_changed_by_hand(method):
         assert read == replace(plan, **{k: v for k, v in change.items() if k != "digest"})
     with pytest.raises(errors.PlanError, match="changed after"):
         Plan.from_dict({key: value for key, value in stored.items() if key != "digest"})
-    # A command writes more beside it.
-    assert Plan.from_dict({**stored, "note": "read by us", "more": 1}).note == "read by us"
+    # The command writes more into the document.
+    beside = {"note": "read by us", "library": "anonrisk", "written": "out.csv"}
+    assert Plan.from_dict({**stored, **beside}).note == "read by us"
+    with pytest.raises(
+        errors.PlanError, match=r"a plan has no leave_outs; did you mean 'leave_out'"
+    ):
+        Plan.from_dict({**stored, "leave_outs": ["name"]}, edited=True)
     for version in (True, 1.0, 3, "2", None):
         with pytest.raises(errors.PlanError, match="another version"):
             Plan.from_dict({**stored, "anonrisk_plan": version}, edited=True)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 
 from anonrisk.core import documents, pictures, render
 from anonrisk.core.arguments import by_column, one_of, whole_number
+from anonrisk.core.columns import nearest
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.core.literals import OnUnseen, PlanPicture
-from anonrisk.core.render import kind_name
+from anonrisk.core.render import kind_name, shown
 from anonrisk.core.results import Document, plain, restore_fields, restore_name
 from anonrisk.errors import ArgumentError, PlanError
 from anonrisk.measures.recode import Level
@@ -49,6 +50,9 @@ _BESIDE = frozenset(
     }
 )
 
+
+# What the command line writes into the same document.
+_OF_COMMAND = ("schema_version", "library", "library_version", "written", "not_in_plan")
 
 _READER = documents.Reader("plan", PlanError)
 
@@ -420,6 +424,11 @@ def _read(stored: Mapping[str, Any], trees: Mapping[Name, Hierarchy]) -> dict[st
         raise PlanError("the plan was written by another version of anonrisk")
     if "max_suppression" in stored:
         raise PlanError("this is not a stored plan: max_suppression is now called max_suppressed")
+    own = (part.name for part in fields(Plan) if part.compare)
+    known = ("anonrisk_plan", "digest", *own, *_OF_COMMAND)
+    for key in stored:
+        if key not in known:
+            raise PlanError(f"a plan has no {shown(key)}{nearest(key, known)}")
     recodings = {}
     for item in stored["recodings"]:
         name = restore_name(item["column"])
@@ -467,10 +476,6 @@ def _canonical(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
-
-
-# The first version had no digest.
-_VERSION, _WITHOUT_DIGEST = 2, 1
 
 
 _NOT_COVERED = (
