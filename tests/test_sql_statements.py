@@ -145,3 +145,11 @@ def test_names_and_types_are_asked_once_a_check(watched):
     ).check(table)
     assert Counter(one["doing"] for one in seen)["names"] == 1
     assert len(seen) <= 4
+
+
+def test_coarser_columns_are_looked_at_together(watched):
+    table, seen = watched
+    table.anon.explain_risk(["zip", "age", "sex", "s"])
+    # One statement for all columns, and one for the words of each that has few.
+    looks = [asked for asked in seen if asked["doing"] == LOOK]
+    assert [asked["scans"] for asked in looks] == [1, 1, 1]

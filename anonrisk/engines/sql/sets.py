@@ -112,51 +112,74 @@ def _counted(searched: SearchedColumns, conditions: Sequence[Any]) -> list[int]:
 
 def coarser(searched: SearchedColumns, n_values: Sequence[int]) -> _Coarser:
     """Return the cells of coarser columns, by the place of those that have one."""
+    table = searched.table
+    held = dict(enumerate(map(kind_of_cells, searched.kinds.values())))
+    texts = {i: sa.cast(searched.cells[i], sa.Text) for i in held if held[i] == "text"}
+    numbers = {
+        i: number
+        for (i, cell), kind in zip(enumerate(searched.cells), searched.kinds.values(), strict=True)
+        if i not in texts and (number := cells.as_number(table, cell, kind)) is not None
+    }
+    facts = _facts(searched, texts, numbers)
     made: _Coarser = {}
-    for i, kind in enumerate(searched.kinds.values()):
-        cell, held = searched.cells[i], kind_of_cells(kind)
-        result = (
-            _of_texts(searched, cell, n_values[i])
-            if held == "text"
-            else _of_numbers(
-                searched,
-                cells.as_number(searched.table, cell, kind),
-                n_values[i] - (searched.n_known[i] < searched.n_rows),
-            )
-        )
+    for i in held:
+        result: tuple[Any, Coarsening] | None = None
+        if i in texts:
+            result = _of_texts(searched, texts[i], n_values[i], facts[i])
+        elif i in numbers:
+            n_different = n_values[i] - (searched.n_known[i] < searched.n_rows)
+            result = _of_numbers(table, numbers[i], n_different, *facts[i])
         if result is not None:
             made[i] = result
     return made
 
 
+def _facts(
+    searched: SearchedColumns, texts: dict[int, Any], numbers: dict[int, Any]
+) -> dict[int, list[Any]]:
+    """Look at all columns in one statement.
+
+    Of numbers the least and the largest; of texts the length of the longest, how many are no code
+    and how many are no day.
+    """
+    if texts:
+        cells.let_look(searched.table)
+    columns = {f"x{i}": cell for i, cell in {**texts, **numbers}.items()}
+    for i, text in texts.items():
+        for kind, pattern in (("code", CODE), ("day", DAY)):
+            columns[f"{kind}{i}"] = cells.contains(searched.table, text, pattern)
+    if not columns:
+        return {}
+    seen = searched.rows(**columns).subquery().c
+    asked = {i: [sa.func.min(seen[f"x{i}"]), sa.func.max(seen[f"x{i}"])] for i in numbers}
+    for i in texts:
+        others = [
+            sa.func.sum(sa.case((seen[f"{kind}{i}"] == sa.false(), 1), else_=0))
+            for kind in ("code", "day")
+        ]
+        asked[i] = [sa.func.max(sa.func.length(seen[f"x{i}"])), *others]
+    statement = sa.select(*(fact for facts in asked.values() for fact in facts))
+    ((*fetched,),) = searched.table.fetch(statement, "look at the columns")
+    result = iter(fetched)
+    return {i: [next(result) for _ in facts] for i, facts in asked.items()}
+
+
 def _of_numbers(
-    searched: SearchedColumns, number: Any, n_different: int
+    table: SqlTable, number: Any, n_different: int, low: Any, high: Any
 ) -> tuple[Any, EqualBins] | None:
-    if number is None:
-        return None
-    rows = searched.rows(x=number).subquery()
-    asked = sa.select(sa.func.min(rows.c.x), sa.func.max(rows.c.x))
-    ((low, high),) = searched.table.fetch(asked, "look at the columns")
     how = None if low is None else halved(float(low), float(high), n_different)
     if how is None:
         return None
-    place = searched.table.dialect.floor((number - _double(how.low)) * _double(how.scale))
+    place = table.dialect.floor((number - _double(how.low)) * _double(how.scale))
     last = how.number - 1
     return sa.case((place > last, last), else_=place), how
 
 
 def _of_texts(
-    searched: SearchedColumns, cell: Any, n_values: int
+    searched: SearchedColumns, text: Any, n_values: int, facts: Sequence[Any]
 ) -> tuple[Any, FirstCharacters | Commonest] | None:
     """Return the beginnings of codes, or the commonest words."""
-    cells.let_look(searched.table)
-    text = sa.cast(cell, sa.Text)
-    kinds = {"code": CODE, "day": DAY}
-    looks = {kind: cells.contains(searched.table, text, kinds[kind]) for kind in kinds}
-    rows = searched.rows(x=text, **looks).subquery()
-    others = [sa.func.sum(sa.case((rows.c[k] == sa.false(), 1), else_=0)) for k in kinds]
-    asked = sa.select(sa.func.max(sa.func.length(rows.c.x)), *others)
-    ((longest, n_words, n_no_days),) = searched.table.fetch(asked, "look at the columns")
+    longest, n_words, n_no_days = facts
     if not n_words:
         first = FirstCharacters.of(int(longest or 0), days=not n_no_days)
         return None if first is None else (sa.func.substr(text, 1, first.length), first)
