@@ -243,7 +243,7 @@ def test_the_best_pair_where_no_column_alone_changes_anything():
     assert found.best() == {}
     assert "no single column is enough; dropping a + b together is" in repr(found)
     assert len(repr(found).splitlines()) == 5
-    assert "<li>k of a + x + b + d: no single" in found._repr_html_()
+    assert "<p>k of a + x + b + d: no single" in found._repr_html_()
     stored = json.loads(json.dumps(found.to_dict()))
     assert stored["together"][0]["columns"] == ["a", "b"]
     assert len(stored["without"]) == 4

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import anonrisk
 from anonrisk import Policy, reporting
+from anonrisk.core.render import markdown_text
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
@@ -26,7 +27,6 @@ from anonrisk.policy.check import check
 from anonrisk.policy.measure import count
 from anonrisk.reporting import page as page_module
 from anonrisk.reporting import text
-from anonrisk.reporting.markdown import plain
 from anonrisk.reporting.measured import measured
 
 QID = ["zip", "age", "sex"]
@@ -191,12 +191,12 @@ def test_every_text_of_the_summary_is_on_the_page_and_in_markdown():
     page, said, told = read(made).text, made.to_markdown(), made.to_dict()
     for one in texts(told):
         assert " ".join(one.split()) in page
-    assert plain(told["verdict"]["headline"]) in said
+    assert markdown_text(told["verdict"]["headline"]) in said
     for row in told["budgets"]["rows"]:
-        assert plain(row["sentence"]) in said
+        assert markdown_text(row["sentence"]) in said
     for section in ("classes", "drivers", "groups"):
         for row in told[section]["rows"]:
-            assert plain(row["share_text"]) in said
+            assert markdown_text(row["share_text"]) in said
     assert json.loads(made.to_json()) == told
     assert SECRET not in made.to_html() + said + made.to_json() + repr(made)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from anonrisk.core.render import shown
+from anonrisk.core.render import markdown_table, markdown_text, shown
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, WAIVED, name_of
-from anonrisk.reporting.markdown import plain, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +64,7 @@ def _blocks(outcome: Outcome) -> Iterator[str]:
         yield from (f"- {_told(sentence)}" for sentence in against["sentences"])
     if any(item.value is not None for item in first):
         yield ""
-        yield from table(_HEADER, [_row(item, said.get("fail_on", "fail")) for item in first])
+        yield markdown_table(_HEADER, [_row(item, said.get("fail_on", "fail")) for item in first])
     hidden = len(outcome.findings) - _SHOWN
     if hidden > 0:
         yield f"\nAnd {hidden:,} more, not shown."
@@ -76,7 +75,7 @@ def _blocks(outcome: Outcome) -> Iterator[str]:
 
 
 def _told(text: object) -> str:
-    return plain(shown(text))
+    return markdown_text(shown(text))
 
 
 def _row(finding: Finding, fail_on: str) -> tuple[str, ...]:

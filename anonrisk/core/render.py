@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from html import escape
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -32,6 +32,11 @@ _NARROW = 28
 _NUMBER = re.compile(
     r"(?:[\d.,%<>≤≥()+/\s-]|\b(?:at|fewer|in|inf|least|most|nan|of|than|to)\b|(?<=\d)e(?=[-+]))*"
 )
+
+# What Markdown, tables and mentions of people take for themselves.
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$])")
+# A code forge looks for people in the text that a reader sees: what is between keeps it from them.
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;&#8203;"}
 
 # Build servers take these for commands: at the beginning of a line, and anywhere.
 _COMMAND = re.compile(r"^\s*:(?=:)|#(?=#\w*\[)")
@@ -351,18 +356,17 @@ def html_lines(lines: Sequence[str]) -> str:
     return "".join(f"<p>{escape(shown(line))}</p>" for line in lines)
 
 
-def html_table(lines: str | Sequence[str], header: Row, rows: Sequence[Row]) -> str:
-    """Set rows under a header as an HTML table, below sentences; everything is escaped.
+def html_table(header: Row, rows: Sequence[Row]) -> str:
+    """Set rows under a header as an HTML table; everything is escaped.
 
-    Sentences are no caption, which would be folded to the width of the table, and there is no
-    colour, so that a notebook's own theme decides.
+    There is no caption, which would be folded to the width of the table, and no colour, so that a
+    notebook's own theme decides.
     """
     cells = [[shown(cell) for cell in row] for row in rows]
     sides = ["right" if number else "left" for number in _numbers(cells, len(header))]
     head = _html_row("th", [shown(cell) for cell in header], sides)
     body = "".join(_html_row("td", row, sides) for row in cells)
-    summary = html_lines([lines] if isinstance(lines, str) else lines)
-    return f"{summary}<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
 def _html_row(tag: str, cells: Row, sides: Sequence[str]) -> str:
@@ -373,18 +377,91 @@ def _html_row(tag: str, cells: Row, sides: Sequence[str]) -> str:
     return f"<tr>{inside}</tr>"
 
 
-class PrintedTable(ABC):
-    """A result that prints itself as a few lines, a table, and what is to be said of it."""
+def markdown_text(text: object) -> str:
+    r"""Escape what Markdown would take for its own.
+
+    Examples
+    --------
+    >>> print(markdown_text("<b>zip</b> | a_b @all"))
+    &lt;b&gt;zip&lt;/b&gt; \| a\_b &#64;&#8203;all
+    """
+    summary = "".join(_ENTITIES.get(c, c) for c in str(text)).replace("://", "&#58;//")
+    return re.sub(r"(&#?\w+;)|" + _SPECIAL.pattern, lambda m: m[1] or f"\\{m[2]}", summary)
+
+
+def markdown_table(header: Row, rows: Sequence[Row]) -> str:
+    """Set rows under a header as Markdown, numbers to the right."""
+    sides = (" ---: " if number else " --- " for number in _numbers(rows, len(header)))
+    first, *lines = (f"| {' | '.join(map(markdown_text, row))} |" for row in (header, *rows))
+    return "\n".join((first, f"|{'|'.join(sides)}|", *lines))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a header, as a block of a printed result."""
+
+    header: Row
+    rows: Sequence[Row]
+
+
+class Printed(ABC):
+    """A result that prints the same blocks in a shell, in a notebook and as Markdown."""
 
     def __repr__(self) -> str:
         """Print as text."""
-        rows = self._rows()
-        table = [text_table(self._header(), rows)] if rows else []
-        return fitted(*self._lines(), *table, *self._notes())
+        blocks = self._blocks()
+        return fitted(*(b if isinstance(b, str) else text_table(b.header, b.rows) for b in blocks))
 
     def _repr_html_(self) -> str:
-        table = html_table(self._lines(), self._header(), self._rows())
-        return table + html_lines(self._notes())
+        return "".join(
+            html_lines([block]) if isinstance(block, str) else html_table(block.header, block.rows)
+            for block in self._blocks()
+        )
+
+    def to_markdown(self) -> str:
+        """Write it as Markdown, for a ticket or a pull request.
+
+        Returns
+        -------
+        str
+            The sentences and tables that it prints; names cannot leave their place.
+
+        See Also
+        --------
+        anonrisk.report : everything about a table, as Markdown too
+        anonrisk.Policy.check : the verdict on a table
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> risk = pd.DataFrame({"zip": ["10", "11", "11"]}).anon.risk("zip")
+        >>> print("".join(risk.to_markdown().splitlines(keepends=True)[:3]))
+        | attacker | highest | average |
+        | --- | ---: | ---: |
+        | prosecutor | 100.0% | 66.7% |
+        <BLANKLINE>
+        """
+        return (
+            "".join(
+                markdown_text(shown(block)) + "\n\n"
+                if isinstance(block, str)
+                else markdown_table(block.header, [[*map(shown, row)] for row in block.rows])
+                + "\n\n"
+                for block in self._blocks()
+            ).rstrip()
+            + "\n"
+        )
+
+    @abstractmethod
+    def _blocks(self) -> Iterable[str | Table]: ...
+
+
+class PrintedTable(Printed):
+    """A result that prints itself as a few lines, a table, and what is to be said of it."""
+
+    def _blocks(self) -> Iterable[str | Table]:
+        rows = self._rows()
+        return *self._lines(), *([Table(self._header(), rows)] if rows else []), *self._notes()
 
     @abstractmethod
     def _lines(self) -> list[str]: ...
@@ -399,15 +476,11 @@ class PrintedTable(ABC):
         return []
 
 
-class PrintedLines(ABC):
+class PrintedLines(Printed):
     """A result that prints itself as sentences."""
 
-    def __repr__(self) -> str:
-        """Print as sentences."""
-        return fitted(*self._lines())
-
-    def _repr_html_(self) -> str:
-        return html_lines(self._lines())
+    def _blocks(self) -> Iterable[str | Table]:
+        return self._lines()
 
     @abstractmethod
     def _lines(self) -> list[str]: ...

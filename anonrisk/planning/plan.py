@@ -58,7 +58,7 @@ _READER = documents.Reader("plan", PlanError)
 
 
 @dataclass(frozen=True, repr=False)
-class Plan(Document):
+class Plan(Document, render.Printed):
     """How coarse each column becomes, with risk and utility before and after.
 
     Attributes
@@ -403,12 +403,17 @@ class Plan(Document):
         """
         return _picture(self, ax, kind)
 
-    def __repr__(self) -> str:
-        """Print what becomes of each column, and the table before and after."""
-        return _text(self)
-
-    def _repr_html_(self) -> str:
-        return _html(self)
+    def _blocks(self) -> list[str | render.Table]:
+        """What becomes of each column, and the table before and after."""
+        measured = self.before is not None and self.after is not None
+        return [
+            _title(self),
+            render.Table(*_columns_table(self)),
+            *_meanings(self),
+            *([render.Table(*_outcomes_table(self))] if measured else []),
+            *_guarantees(self),
+            *([self.note] if self.note else []),
+        ]
 
 
 def without_digest(plan: Plan) -> dict[str, Any]:
@@ -532,25 +537,6 @@ def _budgets(budgets: tuple[PlannedBudget, ...]) -> Iterator[str]:
 
 # Losses that no column has a part of.
 _OF_CLASSES = ("discernibility", "target", "function")
-
-
-def _text(plan: Plan) -> str:
-    """Print what becomes of each column, and the table before and after."""
-    header, rows = _columns_table(plan)
-    lines = [_title(plan), render.text_table(header, rows), *_meanings(plan)]
-    if plan.before is not None and plan.after is not None:
-        lines.append(render.text_table(*_outcomes_table(plan)))
-    return render.fitted(*lines, *_guarantees(plan), *([plan.note] if plan.note else []))
-
-
-def _html(plan: Plan) -> str:
-    """Print the same for a notebook."""
-    tables = [render.html_table(_title(plan), *_columns_table(plan))]
-    tables.append(render.html_lines(_meanings(plan)))
-    if plan.before is not None and plan.after is not None:
-        tables.append(render.html_table("Before and after", *_outcomes_table(plan)))
-    lines = [*_guarantees(plan), *([plan.note] if plan.note else [])]
-    return "".join((*tables, render.html_lines(lines)))
 
 
 def _meanings(plan: Plan) -> list[str]:

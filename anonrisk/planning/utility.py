@@ -269,8 +269,8 @@ class Moved(render.PrintedFields):
     mean_after: float | None
 
 
-@dataclass(frozen=True)
-class Utility:
+@dataclass(frozen=True, repr=False)
+class Utility(render.Printed):
     """Measures of utility; None where a measure cannot be told.
 
     `loss` is the one that was asked for, by `loss_kind`, as `anonrisk.PlanOptions` has it.
@@ -306,16 +306,9 @@ class Utility:
         values = [getattr(self, name) for name in _WORDS]
         return pd.DataFrame({"value": values}, index=pd.Index(list(_WORDS), name="measure"))
 
-    def __repr__(self) -> str:
-        """Print the measures, and how each column moved."""
-        measures = render.text_table(("measure", "value"), self._measures())
-        columns = render.text_table(*self._columns())
-        return render.fitted(self._title(), measures, columns, *self._untold())
-
-    def _repr_html_(self) -> str:
-        first = render.html_table(self._title(), ("measure", "value"), self._measures())
-        columns = render.html_table("Columns", *self._columns())
-        return first + columns + render.html_lines(self._untold())
+    def _blocks(self) -> list[str | render.Table]:
+        measures = render.Table(("measure", "value"), self._measures())
+        return [self._title(), measures, render.Table(*self._columns()), *self._untold()]
 
     def _untold(self) -> list[str]:
         if not self.untold:

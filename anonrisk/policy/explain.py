@@ -67,7 +67,7 @@ def _gain(before: Finding, after: Finding) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation:
+class Explanation(render.Printed):
     """For each budget that did not pass, what it would be without some of its columns.
 
     Attributes
@@ -141,21 +141,13 @@ class Explanation:
         more = [f"({len(lines) - _SHOWN:,} more not shown)"] if len(lines) > _SHOWN else []
         return [*lines[:_SHOWN], *more]
 
-    def __repr__(self) -> str:
-        """Print as text: what helps in a sentence, then what changes how much."""
+    def _blocks(self) -> list[str | render.Table]:
+        """What helps in a sentence, then what changes how much."""
         if not self.columns:
-            return "There is no budget that did not pass and has a column to drop."
+            return ["There is no budget that did not pass and has a column to drop."]
         source, header, rows = self._table()
-        table = [*source, render.text_table(header, rows)] if rows else []
-        return render.fitted(*self._told(), *table)
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        source, header, rows = self._table()
-        table = render.html_table(["Without some columns", *source], header, rows)
-        text = "".join(f"<li>{escape(line)}</li>" for line in self._told())
-        return f"{table}<ul>{text}</ul>" if text else table
+        table = render.Table(header, rows)
+        return [*self._told(), *source, table] if rows else [*self._told()]
 
 
 _HEADER = ("budget", "without", "value", "would be", "limit", "then", "of")

@@ -45,32 +45,18 @@ def require_policy(value: Any) -> Policy:
     return value
 
 
-def text(policy: Terms) -> str:
-    """Write the rules, a line a budget; of a draft first the columns."""
+def _blocks(policy: Terms) -> list[str | render.Table]:
+    """Return the rules, a line a budget; of a draft first the columns."""
     if policy.drafted is None:
         lines, header, rows = _table(policy)
-        table = [render.text_table(header, rows)] if rows else []
-        return render.fitted(*lines, *table, *(f"- {note}" for note in _notes(policy)))
-    return render.fitted(
+        table = [render.Table(header, rows)] if rows else []
+        return [*lines, *table, *(f"- {note}" for note in _notes(policy))]
+    return [
         render.shown(f"{policy.drafted.headline}: {policy.drafted.counts}"),
-        render.text_table(_ROLES, policy.drafted.rows()),
+        render.Table(_ROLES, policy.drafted.rows()),
         f"budgets: {', '.join(_limits(policy))}",
         *(f"- {render.shown(note)}" for note in (*policy.drafted.notes, _GUESS)),
-    )
-
-
-def html(policy: Terms) -> str:
-    """Write the same as HTML; everything is escaped."""
-    budgets = render.html_table(*_table(policy)) + render.html_lines(_notes(policy))
-    if policy.drafted is None:
-        return budgets
-    from html import escape
-
-    roles = render.html_table(policy.drafted.headline, _ROLES, policy.drafted.rows())
-    notes = "".join(
-        f"<li>{escape(render.shown(note))}</li>" for note in (*policy.drafted.notes, _GUESS)
-    )
-    return f"{roles}<ul>{notes}</ul>{budgets}"
+    ]
 
 
 def _notes(policy: Terms) -> list[str]:
@@ -158,7 +144,7 @@ def _assessed(policy: Terms, frame: Any) -> Assessment:
 # Frozen by itself: a subclass of a frozen class takes every new attribute, so that `policy.k = 11`
 # would be taken, and change nothing.
 @dataclass(frozen=True, init=False, repr=False)
-class Policy(Terms):
+class Policy(Terms, render.Printed):
     """What a table must satisfy before it is published: roles of its columns, and budgets.
 
     Parameters
@@ -622,9 +608,5 @@ class Policy(Terms):
 
     # ---- showing ----------------------------------------------------------------------------
 
-    def __repr__(self) -> str:
-        """Print as text: the rules, a line a budget; of a draft the columns too."""
-        return text(self)
-
-    def _repr_html_(self) -> str:
-        return html(self)
+    def _blocks(self) -> list[str | render.Table]:
+        return _blocks(self)

@@ -361,7 +361,8 @@ class Verdict:
         source, header, rows = self._table()
         rows = [[*row, item.sentence] for row, item in zip(rows, self._first(), strict=True)]
         rest = filter(None, (self._more(), *self._beside()))
-        return render.html_table((self._title(), *rest, *source), (*header, "in words"), rows)
+        lines = render.html_lines([self._title(), *rest, *source])
+        return lines + render.html_table((*header, "in words"), rows)
 
     def _beside(self) -> list[str]:
         """What is said beside the findings: what the verdict covers, and how files were read."""

@@ -34,7 +34,7 @@ _FOR_SCRIPT = (
 
 
 @dataclass(frozen=True, repr=False)
-class Explorer(Summarised):
+class Explorer(Summarised, render.Printed):
     """What every combination of levels does to a table, for a person to choose one.
 
     Attributes
@@ -90,20 +90,14 @@ class Explorer(Summarised):
         """
         return Plan.from_json(plan_json(self.summary, levels, max_suppressed), hierarchies)
 
-    def __repr__(self) -> str:
-        """Print what there is to choose among, in lines that fit a terminal."""
-        header, rows = self._table()
-        return render.fitted(
+    def _blocks(self) -> list[str | render.Table]:
+        return [
             self._title(),
             *([f"PARTIAL: {NOT_ALL}"] if self.summary["partial"] else []),
-            render.text_table(header, rows),
+            render.Table(*self._table()),
             self._now(),
             "explorer.save('explore.html') writes the page.",
-        )
-
-    def _repr_html_(self) -> str:
-        partial = f" PARTIAL: {NOT_ALL}." if self.summary["partial"] else ""
-        return render.html_table(f"{self._title()}.{partial} {self._now()}", *self._table())
+        ]
 
     def _title(self) -> str:
         held = self.summary

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.render import markdown_table, markdown_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-# What Markdown, tables and mentions of people take for themselves.
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$])")
-# A code forge looks for people in the text that a reader sees: what is between keeps it from them.
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;&#8203;"}
 
 
 def markdown(summary: dict[str, Any]) -> str:
@@ -19,28 +15,16 @@ def markdown(summary: dict[str, Any]) -> str:
     return "\n".join(_blocks(summary)).rstrip() + "\n"
 
 
-def plain(text: object) -> str:
-    r"""Escape what Markdown would take for its own.
-
-    Examples
-    --------
-    >>> print(plain("<b>zip</b> | a_b @all"))
-    &lt;b&gt;zip&lt;/b&gt; \| a\_b &#64;&#8203;all
-    """
-    summary = "".join(_ENTITIES.get(c, c) for c in str(text)).replace("://", "&#58;//")
-    return re.sub(r"(&#?\w+;)|" + _SPECIAL.pattern, lambda m: m[1] or f"\\{m[2]}", summary)
-
-
 def _blocks(summary: dict[str, Any]) -> Iterator[str]:
     verdict = summary["verdict"]
-    yield f"# {plain(summary['masthead']['title'])}\n"
+    yield f"# {markdown_text(summary['masthead']['title'])}\n"
     yield from _facts(summary["masthead"]["facts"])
     yield f"\n## {verdict['sign']} {verdict['word']}\n"
-    yield f"**{plain(verdict['headline'])}**\n"
-    yield from (f"{plain(text)}\n" for text in verdict["notes"])
+    yield f"**{markdown_text(verdict['headline'])}**\n"
+    yield from (f"{markdown_text(text)}\n" for text in verdict["notes"])
     if verdict["next"]:
         yield "What next:\n"
-        yield from (f"- {plain(text)}" for text in verdict["next"])
+        yield from (f"- {markdown_text(text)}" for text in verdict["next"])
     if "release" in summary:
         yield from _release(summary["release"])
     if "behind" not in summary:
@@ -57,7 +41,7 @@ def _blocks(summary: dict[str, Any]) -> Iterator[str]:
         yield "\n" + "\n".join(f"    {line}" for line in text.splitlines())
     yield "\n## How this was made\n"
     yield from _facts(summary["made"])
-    yield f"\n{plain(summary['never_shown'])}"
+    yield f"\n{markdown_text(summary['never_shown'])}"
 
 
 def _release(document: dict[str, Any]) -> Iterator[str]:
@@ -70,58 +54,53 @@ def _release(document: dict[str, Any]) -> Iterator[str]:
         )
         yield from map(_limit, item["rows"])
         yield from _more(item["more"], "limits")
-        yield from (f"- {plain(line)}" for line in item["covers"])
+        yield from (f"- {markdown_text(line)}" for line in item["covers"])
     yield from _more(document["more"], "tables")
     if document["waivers"]:
         yield from _heading("Waivers")
         keys = ("budget", "table", "reason", "owner", "expires", "needed")
-        yield from table(keys, [[item[key] for key in keys] for item in document["waivers"]])
+        yield markdown_table(keys, [[item[key] for key in keys] for item in document["waivers"]])
     if document["approvals"]["asked"]:
         value = document["approvals"]["given"]
         yield from _heading(f"{len(value)} of {document['approvals']['asked']} approvals")
-        yield from (f"- {plain(item['by'])}, {plain(item['at'])}" for item in value)
+        yield from (f"- {markdown_text(item['by'])}, {markdown_text(item['at'])}" for item in value)
     if document["chain"]:
-        earlier = ", ".join(map(plain, document["chain"]["earlier"])) or "none"
+        earlier = ", ".join(map(markdown_text, document["chain"]["earlier"])) or "none"
         yield from _heading("What was published before")
         yield f"- Compared: {earlier}"
         if document["chain"]["separate"]:
-            yield f"- Declared separate: {', '.join(map(plain, document['chain']['separate']))}"
-        yield f"- End of the chain: {plain(document['chain']['head'])}"
+            separate = map(markdown_text, document["chain"]["separate"])
+            yield f"- Declared separate: {', '.join(separate)}"
+        yield f"- End of the chain: {markdown_text(document['chain']['head'])}"
 
 
 def _limit(row: dict[str, Any]) -> str:
     used = f" ({row['used_text']})" if row["used_text"] else ""
-    return f"- {row['sign']} {row['word']}: {plain(row['sentence'])}{plain(used)}"
+    return f"- {row['sign']} {row['word']}: {markdown_text(row['sentence'])}{markdown_text(used)}"
 
 
 def _facts(facts: Sequence[dict[str, str]]) -> Iterator[str]:
-    yield from (f"- {plain(fact['label'])}: {plain(fact['text'])}" for fact in facts)
+    yield from (
+        f"- {markdown_text(fact['label'])}: {markdown_text(fact['text'])}" for fact in facts
+    )
 
 
 def _columns(lines: Sequence[str], groups: Sequence[dict[str, Any]]) -> Iterator[str]:
     if lines or groups:
         yield "\n## What this covers\n"
-    yield from (f"- {plain(line)}" for line in lines)
+    yield from (f"- {markdown_text(line)}" for line in lines)
     for group in groups:
         more = f" and {group['more']:,} more" if group["more"] else ""
         mark = "" if group["looked_at"] else "⚠ "
-        seen_by = f" ({plain(group['seen_by'])})" if group["seen_by"] else ""
-        names = f"{', '.join(map(plain, group['names']))}{more}"
-        yield f"- {mark}{plain(group['label'])}: {names}{seen_by}"
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Set rows under a header; what is no number in any row is aligned to the left."""
-    numbers = [any(cell[:1].isdigit() for cell in column) for column in zip(*rows, strict=True)]
-    yield f"| {' | '.join(header)} |"
-    yield f"|{'|'.join(' ---: ' if number else ' --- ' for number in numbers)}|"
-    yield from (f"| {' | '.join(map(plain, row))} |" for row in rows)
+        seen_by = f" ({markdown_text(group['seen_by'])})" if group["seen_by"] else ""
+        names = f"{', '.join(map(markdown_text, group['names']))}{more}"
+        yield f"- {mark}{markdown_text(group['label'])}: {names}{seen_by}"
 
 
 def _heading(title: str, note: str | None = None) -> Iterator[str]:
-    yield f"\n## {plain(title)}\n"
+    yield f"\n## {markdown_text(title)}\n"
     if note:
-        yield f"{plain(note)}\n"
+        yield f"{markdown_text(note)}\n"
 
 
 def _more(number: int, what: str) -> Iterator[str]:
@@ -143,15 +122,17 @@ def _classes(document: dict[str, Any] | None) -> Iterator[str]:
             (row["label"], row["people_text"], row["share_text"], "yes" if row["too_few"] else "")
             for row in document["rows"]
         ]
-        yield from table(("Class of", document["people"].capitalize(), "Share", "Too small"), rows)
+        yield markdown_table(
+            ("Class of", document["people"].capitalize(), "Share", "Too small"), rows
+        )
 
 
 def _drivers(document: dict[str, Any] | None) -> Iterator[str]:
     if document:
         yield from _heading(document["title"], document["note"])
-        yield f"Now {plain(document['now_text'])}.\n"
+        yield f"Now {markdown_text(document['now_text'])}.\n"
         rows = [(row["name"], row["share_text"]) for row in document["rows"]]
-        yield from table(("Left out", "Then"), rows)
+        yield markdown_table(("Left out", "Then"), rows)
         yield from _more(document["more"], "columns")
 
 
@@ -159,9 +140,9 @@ def _attackers(document: dict[str, Any] | None) -> Iterator[str]:
     if document:
         yield from _heading("What an attacker can do")
         for row in document["rows"]:
-            yield f"- {row['title']}: {plain(row['sentence'])}"
+            yield f"- {row['title']}: {markdown_text(row['sentence'])}"
         if document["note"]:
-            yield f"\n{plain(document['note'])}"
+            yield f"\n{markdown_text(document['note'])}"
 
 
 def _sensitive(document: dict[str, Any] | None) -> Iterator[str]:
@@ -172,7 +153,7 @@ def _sensitive(document: dict[str, Any] | None) -> Iterator[str]:
             for column in document["columns"]
             for row in (*column["rows"], *column["rest"])
         ]
-        yield from table(("Column", "Measure", "Of the worst class"), rows)
+        yield markdown_table(("Column", "Measure", "Of the worst class"), rows)
         yield from _more(document["more"], "sensitive columns")
 
 
@@ -182,7 +163,7 @@ def _population(document: dict[str, Any] | None) -> Iterator[str]:
         models = document.get("models") or []
         if models:
             rows = [(model["name"], model["share_text"], model["note"]) for model in models]
-            yield from table(("Model", "Unique", "Note"), rows)
+            yield markdown_table(("Model", "Unique", "Note"), rows)
 
 
 def _groups(document: dict[str, Any] | None) -> Iterator[str]:
@@ -191,4 +172,4 @@ def _groups(document: dict[str, Any] | None) -> Iterator[str]:
         rows = [
             (row["size_text"], row["share_text"], row["range_text"]) for row in document["rows"]
         ]
-        yield from table(("Group of", "Alone", "95% between"), rows)
+        yield markdown_table(("Group of", "Alone", "95% between"), rows)

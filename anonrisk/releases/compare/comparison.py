@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class EarlierComparison:
+class EarlierComparison(render.Printed):
     """A table of a release beside an earlier release of it.
 
     Attributes
@@ -46,12 +46,8 @@ class EarlierComparison:
         """Return plain values that serialise as JSON."""
         return {"table": self.table, "since": self.since, **self.comparison.to_dict()}
 
-    def __repr__(self) -> str:
-        """Print the comparison below what it is of."""
-        return f"{render.fitted(self._title)}\n{self.comparison!r}"
-
-    def _repr_html_(self) -> str:
-        return render.html_lines([self._title]) + self.comparison._repr_html_()
+    def _blocks(self) -> Iterable[str | render.Table]:
+        return self._title, *self.comparison._blocks()  # noqa: SLF001
 
     @property
     def _title(self) -> str:
