@@ -43,7 +43,16 @@ WITHOUT_FORMULA = {
     "anonrisk.Policy": (
         *("assess", "check", "draft", "from_dict", "from_json", "from_yaml", "lint"),
         *("load", "ready"),
-        *("plan_goals", "save", "to_dict", "to_json", "to_suite", "to_yaml", "with_roles"),
+        *(
+            "plan_goals",
+            "save",
+            "to_dict",
+            "to_json",
+            "to_markdown",
+            "to_suite",
+            "to_yaml",
+            "with_roles",
+        ),
     ),
 }
 ID = re.compile(r"(?<![-\w])(?:U[1-7]|S1?\d|C[123]|I[1-6]|H[1-7]|Q[1-8]|T1?\d|P1?\d|Z[1-5])(?!\w)")
