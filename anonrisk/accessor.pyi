@@ -498,8 +498,10 @@ class AnonAccessor(Generic[FrameT]):
     def explore(
         self,
         qids: Names | None = None,
-        k: int = 5,
+        k: int | None = None,
         *,
+        policy: Policy | str | PathLike[str] | None = None,
+        unit: Name | None = None,
         sensitive: Names | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
         bins: Cuts = "auto",

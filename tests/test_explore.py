@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import anonrisk
 from anonrisk import errors, reporting
 from anonrisk.planning.lattice import explore as planning_explore
+from anonrisk.recode import Bins, Keep, Star
 from anonrisk.reporting import text
 from anonrisk.reporting.explorer import plan_json
 
@@ -87,7 +88,7 @@ def test_fifty_plans_applied_give_the_numbers_of_the_page(frame):
     step = np.mean([column["detail_step"] for column in held["columns"]])
     for turn, node in enumerate(chosen.tolist()):
         levels = every[node]
-        changed = table.anon.apply(made.plan(levels, hierarchies=trees))
+        changed = table.anon.apply(made.plan(levels, hierarchies=trees).resolve(table))
         assert at(held, node) == expected(changed.anon.classes(QIDS), held)
         if turn % 5:
             continue
@@ -95,7 +96,8 @@ def test_fifty_plans_applied_give_the_numbers_of_the_page(frame):
             losses = [c["levels"][i]["loss"] for c, i in zip(held["columns"], levels, strict=True)]
             lost = anonrisk.utility(changed, QIDS, original=table, hierarchies=trees).loss
             assert abs(np.mean(losses) - lost) <= step / 2 + 1e-9
-        kept = table.anon.apply(made.plan(levels, max_suppressed=1.0, hierarchies=trees))
+        plan = made.plan(levels, max_suppressed=1.0, hierarchies=trees)
+        kept = table.anon.apply(plan.resolve(table))
         for one in held["sensitive"]:
             if one["tcloseness"][node] is None:
                 assert at(held, node)["bands"] == [0, 0, 0]
@@ -227,6 +229,9 @@ def test_no_cell_is_in_it():
         assert not any(word in written for word in (SECRET, "7741", "1907", "07-14"))
 
 
+STEPS = (2, 5, 10, 20, 40)
+
+
 def test_levels_beyond_the_limit_are_told_with_the_reason(monkeypatch):
     random = np.random.default_rng(1)
     table = pd.DataFrame(
@@ -235,13 +240,21 @@ def test_levels_beyond_the_limit_are_told_with_the_reason(monkeypatch):
     assert len(nodes(table.anon.explore(["age", "pay"]).to_dict())) > 40
     monkeypatch.setattr(planning_explore, "MAX_COMBINATIONS", 12)
     held = table.anon.explore(["age", "pay"]).to_dict()
+    texts = [level["text"] for level in held["columns"][0]["levels"]]
+    assert any("40-" in item for item in texts), "edges are round"
+    monkeypatch.setattr(planning_explore, "MAX_LEVELS", 4)
+    offered = {"age": [Keep(), *(Bins(tuple(range(n, 95, n)), whole=True) for n in STEPS), Star()]}
+    held = table.anon.explore(["age", "pay"], hierarchies=offered).to_dict()
     labels = [[level["label"] for level in column["levels"]] for column in held["columns"]]
     assert math.prod(map(len, labels)) == 12
     assert {tuple(one[:: len(one) - 1]) for one in labels} == {("as it is", "left out")}
     whys = {one["why"] for one in held["left_out"]}
     assert "there are at most 12 combinations" in whys
-    assert "a column has at most 10 levels" in whys
-    assert "another level has as many values and keeps more detail" in whys
+    assert "a column has at most 4 levels" in whys
+    twice = [Bins((40,), whole=True), Bins((50,), whole=True)]
+    held = table.anon.explore("age", hierarchies={"age": [Keep(), *twice, Star()]}).to_dict()
+    (gone,) = held["left_out"]
+    assert gone["why"] == "another level has as many values and keeps more detail"
     # What stays is spread evenly: no level is kept beside one that is as coarse.
     values = [level["text"] for level in held["columns"][0]["levels"]]
     assert len(set(values)) == len(values)
@@ -294,8 +307,15 @@ def test_what_is_refused():
     ):
         with pytest.raises(errors.AnonRiskError, match=said):
             table.anon.explore("zip", **keywords)
-    with pytest.raises(errors.ArgumentError, match="one record per person"):
-        table.anon.declare(quasi="zip", unit="who").anon.explore()
+    policy = anonrisk.Policy(quasi="zip", insensitive=["who", "ill"], k=5)
+    with pytest.raises(errors.ArgumentError, match="a policy says what is explored"):
+        table.anon.explore("zip", policy=policy)
+    with pytest.raises(errors.NoPlanHelpsError, match=r"quasi: \[ill\]"):
+        table.anon.explore(policy=anonrisk.Policy(quasi="zip", insensitive="who", k=5))
+    with pytest.raises(errors.ArgumentError, match="policy is a Policy"):
+        table.anon.explore(policy=5)
+    with pytest.raises(errors.AnonRiskError, match="unit"):
+        table.assign(who=None).anon.explore("zip", unit="who")
     with pytest.raises(errors.EmptyTableError):
         table.head(0).anon.explore("zip")
     made = table.anon.explore("zip")
@@ -359,9 +379,9 @@ def test_the_page_is_whole_and_loads_nothing():
 @pytest.mark.slow
 def test_ten_thousand_combinations_stay_below_a_megabyte(monkeypatch):
     random = np.random.default_rng(4)
-    table = pd.DataFrame({f"c{i}": random.integers(0, 90, 400) for i in range(4)})
+    table = pd.DataFrame({f"c{i}": random.integers(0, 90, 400) for i in range(5)})
     table["ill"] = random.integers(0, 9, 400)
-    made = table.anon.explore([f"c{i}" for i in range(4)], sensitive="ill")
+    made = table.anon.explore([f"c{i}" for i in range(5)], sensitive="ill")
     counts = made.summary["counts"]
     assert 5_000 < len(counts["below"]) <= planning_explore.MAX_COMBINATIONS
     # However large the table, a count takes four bytes.
@@ -369,3 +389,120 @@ def test_ten_thousand_combinations_stay_below_a_megabyte(monkeypatch):
         counts[key] = [2**31 * 5] * len(counts[key])
     counts["bands"] = [[2**31 * 5] * len(band) for band in counts["bands"]]
     assert len(made.to_html().encode()) < 1_000_000
+
+
+def visits():
+    """People of several rows: one has nine, and an employer of her own; thirty are rare too."""
+    rng = np.random.default_rng(5)
+    rows = [
+        (f"p{i}", f"Employer {rng.integers(8)}", rng.choice(["f", "m"]), int(rng.integers(20, 80)))
+        for i in range(300)
+        for _ in range(rng.integers(1, 4))
+    ]
+    rows += [(f"q{i}", f"Rare {i}", "f", 40) for i in range(30)]
+    rows += [("ann", "Ann Smith and Daughters", "f", 44 + i % 2) for i in range(9)]
+    table = pd.DataFrame(rows, columns=["who", "employer", "sex", "age"])
+    return table.assign(ill=rng.choice(["flu", "gout", "ms"], len(table)))
+
+
+def test_persons_are_counted_and_no_text_is_told():
+    table, qid = visits(), ["employer", "sex", "age"]
+    made = table.anon.explore(qid, unit="who", sensitive="ill")
+    assert made.summary["who"] == "people"
+    assert made.summary["people"] == 335  # 331 people
+    written = made.to_html() + made.to_json() + repr(made) + made.plan([1, 0, 2]).to_json()
+    for cell in ("Ann", "Rare", "Employer", "flu", "gout", "p17"):
+        assert cell not in written
+    shape = [len(column["levels"]) for column in made.summary["columns"]]
+    rng = np.random.default_rng(7)
+    for node in rng.choice(np.prod(shape), 8, replace=False):
+        levels = [int(level) for level in np.unravel_index(node, shape)]
+        plan = made.plan(levels).resolve(table)
+        changed = table.anon.apply(plan)
+        size = changed.groupby(qid)["who"].transform("nunique")
+        smallest = size.groupby(changed["who"]).min()
+        words = ("alone", "below", "classes", "smallest")
+        least = int(size.min())
+        assert {word: made.summary["counts"][word][node] for word in words} == {
+            "alone": 5 * math.ceil((smallest == 1).sum() / 5),
+            "below": 5 * math.ceil((smallest < 5).sum() / 5),
+            "classes": 5 * math.ceil(changed.groupby(qid).ngroups / 5),
+            "smallest": least if least >= 5 else 0,
+        }
+        left = changed[size >= 5]
+        about = made.summary["sensitive"][0]
+        if left.empty:
+            assert (about["ldiv"][node], about["tcloseness"][node]) == (0, None)
+            continue
+        how = {"unit": "who", "missing_sensitive": "error"}
+        assert about["ldiv"][node] == left.anon.ldiv(qid, "ill", **how)
+        t = left.anon.tcloseness(qid, "ill", distance=about["distance"], **how)
+        step = 5 / 335
+        rounded = math.ceil(float(t) / step - 1e-9) * step
+        assert about["tcloseness"][node] == pytest.approx(rounded, abs=1e-6)
+
+
+def test_a_rule_is_resolved_once_and_then_kept():
+    table = visits()
+    made = table.anon.explore(["employer", "sex"], unit="who")
+    labels = [level["label"] for level in made.summary["columns"][0]["levels"]]
+    plan = made.plan([labels.index("those of 5 or more"), 0])
+    assert plan.has_rules
+    for call in (table.anon.apply, lambda _: plan.to_sql(), lambda _: plan.to_pyspark()):
+        with pytest.raises(errors.PlanError, match=r"plan\.resolve\(table\)"):
+            call(plan)
+    kept = plan.resolve(table)
+    assert kept.resolve(table) is kept
+    # Nine rows of one person are one person.
+    common = {f"Employer {i}" for i in range(8)}
+    assert set(table.anon.apply(kept)["employer"]) == common | {"other"}
+    # Next month somebody has many colleagues: by the first plan they are still others.
+    later = pd.concat(
+        [table, pd.DataFrame({"who": list("abcdefghi"), "employer": "Rare 1", "sex": "f"})]
+    )
+    assert "Rare 1" not in set(later.anon.apply(kept)["employer"])
+    assert "Rare 1" in set(later.anon.apply(plan.resolve(later))["employer"])
+
+
+def test_what_a_policy_says_is_explored():
+    table = visits().assign(note="n")
+    about = {
+        "quasi": ["sex", "age"],
+        "sensitive": "ill",
+        "unit": "who",
+        "direct": "employer",
+        "missing_sensitive": "error",
+        "unlisted": "ignore",
+        "k": 7,
+        "name": "p",
+    }
+    policy = anonrisk.Policy(
+        **about,
+        ldiv={"l": 2},
+        tcloseness={"t": 0.3, "distance": "equal"},
+        max_unique_fraction=0.01,
+        differencing={"k": 5},
+    )
+    made = table.anon.explore(policy=policy)
+    held = made.summary
+    assert (held["k"], held["who"]) == (7, "people")
+    assert [column["name"] for column in held["columns"]] == ["sex", "age"]
+    assert held["sensitive"][0]["limits"] == {"l": 2, "t": 0.3}
+    assert held["not_looked_at"] == ["note"]
+    # Nobody is alone where seven are together; what was published before is not on the page.
+    assert held["not_judged"] == ["differencing"]
+    assert anonrisk.Policy.from_json(held["policy"]) == policy
+    # With a floor above k, l and t are not told of every class that is published.
+    coarse = table.anon.explore(policy=policy, floor=8).summary
+    assert coarse["not_judged"] == ["differencing", "ldiv", "tcloseness"]
+    assert coarse["sensitive"][0]["limits"] == {}
+    assert made.plan([0, 1]).leave_out == ("employer",)
+    loose = json.loads(
+        held["plan_without"][0]
+        + "7"
+        + held["plan_without"][1]
+        + "0.1"
+        + held["plan_without"][2]
+        + held["plan_without"][3]
+    )
+    assert loose["leave_out"] == ["employer", "note"]

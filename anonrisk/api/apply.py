@@ -21,6 +21,7 @@ from anonrisk.measures.counts.change import (
     RecodeByRegion,
 )
 from anonrisk.measures.counts.question import Question
+from anonrisk.measures.recode.texts import unresolved
 from anonrisk.planning.plan import Plan
 from anonrisk.planning.suppress.left_out import publishable
 
@@ -82,6 +83,8 @@ def apply(
     if not isinstance(plan, Plan):
         raise ArgumentError(f"apply takes a plan made by anonrisk.plan, not {kind_name(plan)}")
     one_of(on_unseen, "on_unseen", get_args(OnUnseen))
+    if plan.has_rules:
+        raise unresolved()
     if policy is not None and not isinstance(policy, ChecksTables):
         raise ArgumentError(f"policy= takes an anonrisk.Policy, not {kind_name(policy)}")
     engine = engine_for(frame)

@@ -5,28 +5,33 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 
 from anonrisk.core import documents, pictures, render
 from anonrisk.core.arguments import by_column, one_of, whole_number
-from anonrisk.core.columns import nearest
+from anonrisk.core.columns import nearest, require
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.core.literals import OnUnseen, PlanPicture
 from anonrisk.core.render import kind_name, shown
 from anonrisk.core.results import Document, plain, restore_fields, restore_name
+from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, PlanError
-from anonrisk.measures.recode import Level
+from anonrisk.measures.counts.question import ClassesWithValues
+from anonrisk.measures.recode import KeepCommon, Level
 from anonrisk.measures.recode.regions import ByRegion, Regions, read_recoding
+from anonrisk.measures.recode.texts import unresolved
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.budget import ValueBudget
 from anonrisk.planning.code import emit, emit_regions
 from anonrisk.planning.goal import MET, MISSED, PlannedBudget, SensitiveGoal
+from anonrisk.planning.lattice.common_values import people_by_label
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.plan_diff import PlanDiff
 from anonrisk.planning.plan_steps import PlanStep
+from anonrisk.planning.regions.persons import PersonTally
 from anonrisk.planning.suppress.class_rules import ClassRule
 
 if TYPE_CHECKING:
@@ -290,6 +295,58 @@ class Plan(Document, render.Printed):
             raise ArgumentError(f"a plan is compared with a plan, not {kind_name(other)}")
         return PlanDiff.of(self, other)
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether a column has a rule in place of the values that stay; see `resolve`."""
+        return any(isinstance(recoding, KeepCommon) for recoding in self.recodings.values())
+
+    def resolve(self, frame: Any) -> Plan:
+        """Put the values that stay in place of rules, which say how many people must have them.
+
+        A rule that is resolved anew each month recodes each month differently: resolve it once,
+        and apply what comes of it ever after. The result names values: keep it confidential.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The table of the first month, of any library that the functions take.
+
+        Returns
+        -------
+        Plan
+            This one, if it has no rule.
+
+        See Also
+        --------
+        anonrisk.apply : does what the plan says
+        anonrisk.explore : its page gives plans with rules away
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from anonrisk import Plan
+        >>> from anonrisk.recode import KeepCommon
+        >>> df = pd.DataFrame({"job": ["nurse"] * 5 + ["astronaut"]})
+        >>> plan = Plan({"job": KeepCommon(5)}, columns=("job",)).resolve(df)
+        >>> df.anon.apply(plan)["job"].unique().tolist()
+        ['nurse', 'other']
+        """
+        if not self.has_rules:
+            return self
+        engine = engine_for(frame)
+        schema = engine.schema(frame)
+        require(self.qids, "the plan's column", schema.columns)
+        beside = () if self.unit is None else (self.unit,)
+        require(beside, "unit", schema.columns)
+        recodings = dict(self.recodings)
+        for name, rule in self.recodings.items():
+            if isinstance(rule, KeepCommon):
+                tally = engine.tally(frame, ClassesWithValues((name, *beside)))
+                if self.unit is not None:
+                    tally = PersonTally(**vars(tally), unit=self.unit)
+                recodings[name] = rule.resolve(people_by_label(tally, name, rule.beginning))
+        return replace(self, recodings=recodings)
+
     def to_pyspark(self, *, on_unseen: OnUnseen = "refuse") -> str:
         """Write the plan as PySpark code: a function `anonymise(df)`.
 
@@ -333,6 +390,8 @@ class Plan(Document, render.Printed):
 
     def _coded(self) -> emit.CodedPlan:
         """Return what code says, and refuse what it cannot."""
+        if self.has_rules:
+            raise unresolved()
         if self.goals or self.rules or self.unit is not None:
             raise PlanError(
                 "a plan about persons, sensitive values or several sets of columns cannot be "

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.asking import in_one_state
@@ -13,22 +16,31 @@ from anonrisk.core.columns import require
 from anonrisk.core.interrupt import limited, seconds_of
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.progress import shown, tell
+from anonrisk.core.render import count_of
+from anonrisk.engines import engine_for, refusals
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError
 from anonrisk.measures.counts.question import ClassesWithValues
+from anonrisk.measures.recode import Bins, Keep
+from anonrisk.planning.goals import DEFAULT_K
+from anonrisk.planning.lattice.common_values import with_rules
 from anonrisk.planning.lattice.explore import combinations, levels_of
 from anonrisk.planning.lattice.full_domain import value_budget
 from anonrisk.planning.lattice.offer import CUTS, offers
 from anonrisk.planning.losses.choose import OF_COLUMNS
 from anonrisk.planning.options import require_share
+from anonrisk.planning.regions.persons import PersonTally
+from anonrisk.policy.policy import Policy, require_policy
+from anonrisk.policy.release_rules import unlisted
+from anonrisk.policy.table import published_by
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.columns import Name, Names, Qid
     from anonrisk.core.literals import Cuts
     from anonrisk.engines.base import Engine
-    from anonrisk.measures.counts.question import Question
+    from anonrisk.measures.recode import Recoding
     from anonrisk.reporting.explorer import Explorer
 
 # With 3, a smallest class that is not told while nobody is alone would be one of two.
@@ -41,8 +53,10 @@ _MOST_FLOOR = 10**9
 def explore(
     frame: Any,
     qids: Names | None = None,
-    k: int = 5,
+    k: int | None = None,
     *,
+    policy: Policy | str | PathLike[str] | None = None,
+    unit: Name | None = None,
     sensitive: Names | None = None,
     hierarchies: Mapping[Any, Any] | None = None,
     bins: Cuts = "auto",
@@ -59,9 +73,15 @@ def explore(
     Parameters
     ----------
     frame, qids
-        As in `anonrisk.plan`: records are counted, each for itself.
-    k : int
-        The size that every class should have, at least 2.
+        As in `anonrisk.plan`.
+    k : int, optional
+        The size that every class should have, at least 2; left out, that of the policy, or 5.
+    policy : Policy or path, optional
+        What the table must keep to: it says which columns are explored, who is counted, k, and the
+        limits of l and t, and the page gives it away with the plan. Its budgets that the page
+        cannot judge are named on it.
+    unit : name, optional
+        The column that says which person a record belongs to: persons are then counted, each once.
     sensitive : name or list of names, optional
         Columns whose l and t are told too; left out, those declared.
     hierarchies
@@ -106,7 +126,9 @@ def explore(
     without the classes smaller than `k`, or than `floor` where that is more.
 
     The page is an internal working document. It holds many counts of one table, and
-    whoever compares them may learn what none of them tells.
+    whoever compares them may learn what none of them tells. It names no text of the table: where
+    rare words are put together, the plan that is taken away holds the rule, values of at least so
+    many people stay, and `Plan.resolve` makes of it the plan that is applied.
 
     References
     ----------
@@ -132,7 +154,6 @@ def explore(
     from anonrisk.reporting.explored import summarise
     from anonrisk.reporting.explorer import Explorer
 
-    k = whole_number(k, "k", at_least=2)
     floor = whole_number(floor, "floor", at_least=LEAST_FLOOR, at_most=_MOST_FLOOR)
     text_or_none(name, "name")
     text_or_none(title, "title")
@@ -140,36 +161,53 @@ def explore(
     one_of(loss, "loss", get_args(ColumnLoss))
     require_share(max_suppressed, "max_suppressed")
     seconds_of(time_limit)
-    engine, question, distances = _asked(frame, qids, sensitive)
-    if question.unit is not None:
-        raise ArgumentError(
-            f"an explorer counts records, and the table declares persons by {question.unit!r}: "
-            "bring it to one record per person, then declare without unit="
-        )
+    engine = engine_for(frame)
+    if policy is None:
+        asked = _asked(engine, frame, qids, k, unit, sensitive)
+    elif any(value is not None for value in (qids, k, unit, sensitive)):
+        raise ArgumentError("a policy says what is explored: give it without qids, k, unit, …")
+    else:
+        asked = _asked_by(policy, engine, frame, floor)
+    k, qid = asked.k, asked.qid
     fields = by_column(hierarchies, "hierarchies")
-    require(fields, "hierarchy of", question.qid)
-    free = tuple(column for column in question.qid if column not in fields)
+    require(fields, "hierarchy of", qid)
+    fields |= {column: [Keep()] for column in asked.fixed}
+    free = tuple(column for column in qid if column not in fields)
+    beside = () if asked.unit is None else (asked.unit,)
     with shown(progress=progress), limited(time_limit):
         tell("counting the classes")
-        tally = engine.tally(frame, ClassesWithValues((*question.qid, *distances), free))
-        n = tally.n_records
+        columns = tuple(dict.fromkeys((*qid, *beside, *asked.distances)))
+        tally = engine.tally(frame, ClassesWithValues(columns, free))
+        if asked.unit is not None:
+            if n_missing := int(tally.margin(asked.unit)[-1]):
+                raise refusals.missing_unit(asked.unit, n_missing)
+            tally = PersonTally(**vars(tally), unit=asked.unit)
+        who = "record" if asked.unit is None else "person"
+        n = tally.n_records if asked.unit is None else len(tally.domains[asked.unit])
         if not n:
             raise EmptyTableError("the table is empty: there is no record to explore")
         if k > n:
-            raise ArgumentError(f"k={k} is larger than the table, which has {n:,} records")
-        for column in question.qid:
-            check_finite(tally.domains[column].values, tally.margin(column)[:-1], column)
-        about = value_budget(tally, question.qid, k=k, n=n)
-        shares = dict(zip(question.qid, about.per_column, strict=True))
+            raise ArgumentError(f"k={k} is larger than the table, which has {count_of(n, who)}")
+        margins = {column: tally.margin(column) for column in qid}
+        for column in qid:
+            check_finite(tally.domains[column].values, margins[column][:-1], column)
+        about = value_budget(tally, qid, k=k, n=n)
+        shares = dict(zip(qid, about.per_column, strict=True))
         least = max(k, floor)
         offered = offers(tally, shares, fields, k=least, bins=bins)
-        levels, left_out = levels_of(tally, offered, OF_COLUMNS[loss])
+        if bins == "auto":
+            # Bands of 5 or 10 years are read sooner than quantiles.
+            even = offers(tally, shares, fields, k=least, bins="width")
+            offered |= {name: kinds for name, kinds in even.items() if _has_steps(kinds)}
+        by_rule, rules = with_rules({name: offered[name] for name in free}, tally, least)
+        levels, left_out = levels_of(tally, {**offered, **by_rule}, OF_COLUMNS[loss])
         result, levels, no_time = combinations(
             tally,
             levels,
             k=k,
-            sensitive=distances,
+            sensitive=asked.distances,
             kept=least,
+            unit=asked.unit,
             by_level=time_limit is not None,
         )
     return Explorer(
@@ -177,13 +215,14 @@ def explore(
             result,
             levels,
             [*no_time, *left_out],
-            margins={column: tally.margin(column) for column in question.qid},
+            asked=asked,
+            people=n,
+            rules=rules,
+            margins=margins,
             loss=loss,
-            distances=distances,
             columns=tuple(engine.schema(frame).columns),
-            k=k,
             floor=floor,
-            max_suppressed=float(max_suppressed),
+            max_suppressed=min(float(max_suppressed), asked.max_suppressed),
             engine=engine.name,
             name=name,
             title=title,
@@ -192,14 +231,128 @@ def explore(
     )
 
 
-def _asked(
-    frame: Any, qids: Names | None, sensitive: Names | None
-) -> tuple[Engine, Question, dict[Name, str]]:
-    """Find the engine, the columns, and by which distance each sensitive one is compared."""
-    if sensitive is None and not roles(frame).sensitive:
-        return *question_of(frame, qids, unit=None, missing="value"), {}
-    engine, question, named = question_about(
-        frame, qids, sensitive, unit=None, missing="value", missing_sensitive="value"
+def _has_steps(recodings: Sequence[Recoding]) -> bool:
+    """Return whether numbers are cut in two ways or more."""
+    return sum(isinstance(recoding, Bins) for recoding in recodings) > 1
+
+
+@dataclass(frozen=True)
+class ExploreRequest:
+    """What is explored of a table, and what it must keep to.
+
+    Attributes
+    ----------
+    qid : tuple of names
+    k : int
+    unit : name or None
+    distances : dict of sensitive column to str
+        By which distance t is told.
+    limits : dict of sensitive column to dict
+        ``l`` and ``t``, where a policy has limits for them.
+    fixed, leave_out, not_looked_at : tuple of names
+        Columns that stay as they are; that are not published; that nobody has looked at.
+    not_judged : tuple of str
+        Budgets of the policy that a page cannot judge.
+    max_suppressed : float
+        The largest share that the policy allows to leave out.
+    policy : Policy or None
+    """
+
+    qid: Qid
+    k: int
+    unit: Name | None
+    distances: Mapping[Name, str]
+    limits: Mapping[Name, Mapping[str, float]] = field(default_factory=dict)
+    fixed: Qid = ()
+    leave_out: Qid = ()
+    not_looked_at: Qid = ()
+    not_judged: tuple[str, ...] = ()
+    max_suppressed: float = 1.0
+    policy: Policy | None = None
+
+
+def _asked(  # noqa: PLR0917
+    engine: Engine,
+    frame: Any,
+    qids: Names | None,
+    k: int | None,
+    unit: Name | None,
+    sensitive: Names | None,
+) -> ExploreRequest:
+    """Find the columns, and by which distance each sensitive one is compared."""
+    k = DEFAULT_K if k is None else whole_number(k, "k", at_least=2)
+    declared, distances = roles(frame), {}
+    if sensitive is None and not declared.sensitive:
+        _, question = question_of(frame, qids, unit=unit, missing="value")
+    else:
+        _, question, named = question_about(
+            frame, qids, sensitive, unit=unit, missing="value", missing_sensitive="value"
+        )
+        distances = {item.column: with_distance(engine, frame, item, "auto")[1] for item in named}
+    listed = {*question.qid, *distances, question.unit, *declared.insensitive, *declared.direct}
+    loose = (name for name in engine.schema(frame).columns if name not in listed)
+    return ExploreRequest(
+        question.qid,
+        k,
+        question.unit,
+        distances,
+        leave_out=tuple(declared.direct),
+        not_looked_at=tuple(loose),
     )
-    distances = {about.column: with_distance(engine, frame, about, "auto")[1] for about in named}
-    return engine, question, distances
+
+
+def _asked_by(
+    policy: Policy | str | PathLike[str], engine: Engine, frame: Any, floor: int
+) -> ExploreRequest:
+    """Read what a policy asks; a table that no recoding helps is refused as by `plan`."""
+    if isinstance(policy, str | PathLike):
+        policy = Policy.load(Path(policy))
+    require_policy(policy)
+    request = policy.plan_goals(frame)
+    k = max(request.deciding.k, 2)
+    limits: dict[Name, dict[str, float]] = {}
+    distances: dict[Name, str] = {}
+    not_judged = []
+    for goal in request.deciding.goals:
+        about = goal.about
+        if about is not None and k < floor:
+            # l and t are told of classes of the floor or more, and others would be published.
+            not_judged.append(goal.budget)
+        elif about is not None and about.score == "distinct":
+            limit = limits.setdefault(about.column, {})
+            limit["l"] = max(goal.limit, limit.get("l", 0))
+        elif about is not None and about.score in ("equal", "ordered") and about.order is None:
+            limit = limits.setdefault(about.column, {})
+            limit["t"] = min(goal.limit, limit.get("t", 1.0))
+            distances[about.column] = about.score
+        elif goal.k == 1 and not goal.of_suppression and (goal.enough or k + 1) > k:
+            not_judged.append(goal.budget)
+    if policy.roles.sensitive:
+        named = question_about(
+            frame,
+            [*request.qid],
+            [*policy.roles.sensitive],
+            unit=None,
+            missing="value",
+            missing_sensitive="value",
+        )[2]
+        for item in named:
+            auto = with_distance(engine, frame, item, "auto")[1]
+            distances.setdefault(item.column, auto)
+    return ExploreRequest(
+        request.qid,
+        k,
+        request.unit,
+        distances,
+        limits=limits,
+        fixed=request.fixed,
+        leave_out=request.leave_out,
+        not_looked_at=tuple(
+            name
+            for name in unlisted(policy, published_by(frame))
+            if name not in (*request.qid, *request.leave_out)
+        ),
+        not_judged=tuple(dict.fromkeys(not_judged)),
+        max_suppressed=request.deciding.most_suppressed(1.0),
+        policy=policy,
+    )

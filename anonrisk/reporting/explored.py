@@ -13,7 +13,7 @@ from anonrisk._version import __version__
 from anonrisk.api.assess import MEANINGS
 from anonrisk.core.render import shown
 from anonrisk.errors import PolicyError
-from anonrisk.measures.recode import Bins, Keep, Level, MergeRare, Star
+from anonrisk.measures.recode import Bins, Keep, KeepCommon, Level, MergeRare, Star
 from anonrisk.planning.losses.base import entropy_of
 from anonrisk.planning.plan import Plan, without_digest
 from anonrisk.policy.policy import Policy
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from anonrisk.measures.recode import Recoding
     from anonrisk.planning.lattice.explore import Combinations, LeftOutLevel
     from anonrisk.planning.lattice.lattice import Choice
+    from anonrisk.reporting.explore import ExploreRequest
 
 SCHEMA_VERSION = 1
 _TITLE = "How coarse must each column be?"
@@ -46,6 +47,8 @@ _SUPPRESSIONS = (0.0, 0.01, 0.02, 0.05, 0.1)
 _MOST_BEST = 20
 _MOST_LEFT_OUT = 40
 NOT_ALL = "stopped by time_limit=: levels that are listed as left out were not measured"
+# Who is counted, without persons and with them.
+WHO = ("records", "people")
 INTERNAL = (
     "An internal working document: keep it as you keep the table. It holds many counts of "
     "one table, and whoever compares them may learn what none of them reveals alone."
@@ -68,11 +71,12 @@ def summarise(
     levels: Mapping[Name, Sequence[Choice]],
     left_out: Sequence[LeftOutLevel],
     *,
+    asked: ExploreRequest,
+    people: int,
+    rules: Mapping[tuple[Name, MergeRare], KeepCommon],
     margins: Mapping[Name, Integers],
     loss: str,
-    distances: Mapping[Name, str],
     columns: Qid,
-    k: int,
     floor: int,
     max_suppressed: float,
     engine: str,
@@ -81,8 +85,7 @@ def summarise(
     partial: bool = False,
 ) -> dict[str, Any]:
     """Return all that an explorer holds as plain values that serialise as JSON."""
-    n_records = int(next(iter(margins.values())).sum())
-    n = int(rounded_up(np.array(n_records), floor))
+    n = int(rounded_up(np.array(people), floor))
     lines: list[dict[str, Any]] = []
     for column, choices in levels.items():
         step = _step(loss, margins[column], floor / n)
@@ -90,7 +93,14 @@ def summarise(
             {
                 "name": name_of(column),
                 "levels": [
-                    _level(column, choice, margins[column], floor, step) for choice in choices
+                    _level(
+                        column,
+                        _ruled(rules, column, choice.recoding),
+                        int(rounded_up(np.array(choice.n_groups), floor)),
+                        choice.mean_loss(margins[column]),
+                        step,
+                    )
+                    for choice in choices
                 ],
                 "detail_step": step,
                 **_for_hierarchies(column),
@@ -102,9 +112,10 @@ def summarise(
         "schema_version": SCHEMA_VERSION,
         "library": "anonrisk",
         "library_version": __version__,
-        "masthead": _masthead(n, shape, name, title, engine, partial=partial),
+        "masthead": _masthead(n, shape, name, title, engine, asked, partial=partial),
         "partial": partial,
-        "k": k,
+        "k": asked.k,
+        "who": WHO[asked.unit is not None],
         "floor": floor,
         "people": n,
         "max_suppressed": max_suppressed,
@@ -115,7 +126,7 @@ def summarise(
             {
                 "column": name_of(item.column),
                 # Its edges may be the reason why it went.
-                "level": cut(_label(item.recoding)),
+                "level": cut(_label(_ruled(rules, item.column, item.recoding))),
                 "why": item.why,
             }
             for item in left_out[:_MOST_LEFT_OUT]
@@ -133,20 +144,24 @@ def summarise(
             {
                 "name": name_of(column),
                 "distance": distance,
+                "limits": dict(asked.limits.get(column, {})),
                 "ldiv": combinations.ldiv[column].tolist(),
                 "tcloseness": _coarse(combinations.tcloseness[column], max(_T_STEP, floor / n)),
             }
-            for column, distance in distances.items()
+            for column, distance in asked.distances.items()
         ],
         "best": _best(below, _detail(lines)),
-        "plan": _plan_parts(columns, loss),
-        "policy": _policy(tuple(levels), tuple(distances), k),
+        "not_looked_at": [name_of(column) for column in asked.not_looked_at],
+        "not_judged": list(asked.not_judged),
+        "plan": _plan_parts(columns, loss, asked),
+        "plan_without": _plan_parts(columns, loss, asked, leave_out=asked.not_looked_at),
+        "policy": _policy(asked),
         "meanings": {
             **{word: MEANINGS[word] for word in ("k", "uniqueness", "ldiv", "tcloseness")},
             "detail": _DETAIL[loss],
         },
         "internal": INTERNAL,
-        "never_shown": _never(floor),
+        "never_shown": _never(floor, WHO[asked.unit is not None]),
     }
 
 
@@ -163,18 +178,26 @@ def _bands(combinations: Combinations, below: Integers, n: int, floor: int) -> l
     return [band.tolist() for band in summary]
 
 
-def _masthead(
+def _masthead(  # noqa: PLR0917
     n: int,
     shape: Sequence[int],
     name: str | None,
     title: str | None,
     engine: str,
+    asked: ExploreRequest,
     *,
     partial: bool,
 ) -> dict[str, Any]:
+    counted = (
+        ("Records", f"up to {n:,}, each taken for a person")
+        if asked.unit is None
+        else ("People", f"up to {n:,}, known by {name_of(asked.unit)}")
+    )
+    policy = None if asked.policy is None else asked.policy.name or asked.policy.digest[:19]
     facts = [
         ("Table", None if name is None else cut(name)),
-        ("People", f"up to {n:,}; each record counts as one"),
+        ("Policy", None if policy is None else cut(policy)),
+        counted,
         ("Combinations", f"{math.prod(shape):,}, all measured from one count of the table"),
         ("PARTIAL", NOT_ALL if partial else None),
         ("Counted", f"{now().replace('T', ' ').removesuffix('+00:00')} UTC by {engine}"),
@@ -202,28 +225,35 @@ def _step(loss: str, margin: Integers, moved: float) -> float:
 
 
 def _level(
-    column: Name, choice: Choice, margin: Integers, floor: int, step: float
+    column: Name, recoding: Recoding, n_values: int, loss: float, step: float
 ) -> dict[str, Any]:
     """Return one level, without a value of the column, and the piece of a plan that makes it."""
-    recoding = choice.recoding
-    values = int(rounded_up(np.array(choice.n_groups), floor))
-    text = f"{_label(recoding)}, up to {values:,} values"
+    text = f"{_label(recoding)}, up to {n_values:,} values"
     if isinstance(recoding, Star):
         text = f"left out: every cell is {recoding.label!r}"
-    elif isinstance(recoding, (Bins, Level, MergeRare)):
+    elif isinstance(recoding, (Bins, Level, MergeRare, KeepCommon)):
         text = str(recoding)
     stored = Plan({column: recoding}).to_dict()["recodings"][0]
     stored.pop("nodes", None)
-    loss = choice.mean_loss(margin)
     return {
         "label": cut(_label(recoding)),
         "text": cut(text),
         "as_it_is": isinstance(recoding, Keep),
         "hierarchy": isinstance(recoding, Level),
+        "rule": isinstance(recoding, KeepCommon),
         # All and nothing are known without a count.
         "loss": loss if loss in (0.0, 1.0) else min(round(round(loss / step) * step, 9), 1.0),
         "piece": json.dumps(stored),
     }
+
+
+def _ruled(
+    rules: Mapping[tuple[Name, MergeRare], KeepCommon], column: Name, recoding: Recoding
+) -> Recoding:
+    """Return the rule that a list of values follows from, or what there is without one."""
+    if isinstance(recoding, MergeRare) and (column, recoding) in rules:
+        return rules[column, recoding]
+    return recoding
 
 
 def _label(recoding: Recoding) -> str:
@@ -232,6 +262,8 @@ def _label(recoding: Recoding) -> str:
         return "left out"
     if isinstance(recoding, Bins):
         return f"{len(recoding.edges) + 1:,} bins"
+    if isinstance(recoding, KeepCommon):
+        return f"those of {recoding.at_least:,} or more"
     if isinstance(recoding, Level):
         return f"{len(set(recoding.mapping().values())):,} groups"
     return str(recoding).partition(":")[0]
@@ -267,25 +299,33 @@ def _band(low: int, high: int | None) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _never(floor: int) -> str:
+def _never(floor: int, who: str) -> str:
     return (
-        f"No cell of the table is on this page or in its data, but for texts that {floor:,} people "
-        "or more share, where rarer ones are put together. Counts of people and of classes are "
-        f"rounded up to multiples of {floor:,}, so that 0 means nobody, and the largest band of "
-        "classes that are large enough is what the others leave; a smallest class of fewer than "
-        f"{floor:,} is not shown. Shares and risks follow from those. Detail kept and t are "
-        f"rounded to steps that {floor:,} people make; l and t are given for classes of {floor:,} "
-        "or more. Edges of bins have as many people on either side. Still, many counts of one "
-        "table together may reveal what none of them does."
+        "No text of the table is on this page or in its data, but for names of columns and of "
+        f"nodes of hierarchies. Counts of {who} and of classes are rounded up to multiples of "
+        f"{floor:,}, so that 0 means nobody, and the largest band of classes that are large enough "
+        f"is what the others leave; a smallest class of fewer than {floor:,} is not shown. Shares "
+        f"and risks follow from those. Detail kept and t are rounded to steps that {floor:,} {who} "
+        f"make; l and t are given for classes of {floor:,} or more. Edges of bins have as many "
+        f"{who} on either side. Still, many counts of one table together may reveal what none of "
+        "them does."
     )
 
 
 # ---- what is taken away --------------------------------------------------------------------------
 
 
-def _plan_parts(columns: Qid, loss: str) -> list[str]:
+def _plan_parts(columns: Qid, loss: str, asked: ExploreRequest, leave_out: Qid = ()) -> list[str]:
     """Return a plan as JSON without k, the largest suppression and the recodings, in four parts."""
-    stored = without_digest(Plan({}, columns=columns, loss=loss, note="chosen in the explorer"))
+    plan = Plan(
+        {},
+        columns=columns,
+        loss=loss,
+        note="chosen in the explorer",
+        unit=asked.unit,
+        leave_out=(*asked.leave_out, *leave_out),
+    )
+    stored = without_digest(plan)
     parts, opened = ["{"], ""
     for key, value in stored.items():
         parts[-1] += f"{opened}\n  {json.dumps(key)}: "
@@ -306,14 +346,20 @@ def _for_hierarchies(column: Name) -> dict[str, str]:
     return {"shell": shlex.quote(f"{shown(column)}=FILE"), "python": f"{column!r}: 'FILE'"}
 
 
-def _policy(qid: Qid, sensitive: Qid, k: int) -> str | None:
+def _policy(asked: ExploreRequest) -> str | None:
     """Return the policy that asks of the published table what was chosen here.
 
     None where a policy, which is a file, cannot name a column.
     """
-    about: dict[str, Any] = {"sensitive": [*sensitive]} if sensitive else {}
+    roles = {
+        "quasi": [*asked.qid],
+        "sensitive": [*asked.distances],
+        "direct": [*asked.leave_out],
+        "unit": asked.unit,
+    }
+    about: Any = {role: named for role, named in roles.items() if named not in ([], None)}
     try:
-        policy = Policy(quasi=[*qid], k=k, **about)
+        policy = asked.policy or Policy(k=asked.k, **about)
     except PolicyError:
         return None
     return json.dumps(policy.to_dict(), indent=2)

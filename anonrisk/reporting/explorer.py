@@ -30,6 +30,10 @@ _FOR_SCRIPT = (
     "columns",
     "best",
     "plan",
+    "plan_without",
+    "who",
+    "not_looked_at",
+    "not_judged",
 )
 
 
@@ -42,7 +46,7 @@ class Explorer(Summarised, render.Printed):
     summary : dict
         All that it holds, as plain values: ``columns`` with their ``levels``, the finest first, and
         ``counts`` with a number for each combination, the last column's level changing fastest.
-        No cell is in it that fewer people share than its ``floor``, and no count of fewer.
+        No text of the table is in it, and no count of fewer people than its ``floor``.
 
     Examples
     --------
@@ -103,13 +107,14 @@ class Explorer(Summarised, render.Printed):
         held = self.summary
         number = render.count_of(len(held["counts"]["below"]), "combination")
         names = render.joined(column["name"] for column in held["columns"])
-        return f"Explorer of {names}: {number} for up to {held['people']:,} people, k = {held['k']}"
+        counted = f"{held['people']:,} {held['who']}"
+        return f"Explorer of {names}: {number} for up to {counted}, k = {held['k']}"
 
     def _now(self) -> str:
         below, n = self.summary["counts"]["below"][0], self.summary["people"]
         whole = all(column["levels"][0]["as_it_is"] for column in self.summary["columns"])
         who = (
-            f"up to {below:,} people ({render.percent(below / n)}) hide"
+            f"up to {below:,} {self.summary['who']} ({render.percent(below / n)}) hide"
             if below
             else "nobody hides"
         )
@@ -177,6 +182,8 @@ def _for_script(summary: Mapping[str, Any]) -> dict[str, Any]:
         "smallest": _packed(counts["smallest"], 1),
         "sensitive": [
             {
+                "name": item["name"],
+                "limits": item["limits"],
                 "ldiv": _packed(item["ldiv"], 1),
                 # In thousandths, and one more, so that 0 is none.
                 "tcloseness": _packed(

@@ -15,13 +15,15 @@ from anonrisk.cli.source import wanted
 from anonrisk.core.columns import require
 from anonrisk.core.literals import OnUnseen
 from anonrisk.core.render import shown
-from anonrisk.errors import PlanError, ReleaseBlocked
+from anonrisk.errors import ArgumentError, PlanError, ReleaseBlocked
 from anonrisk.policy import Policy, Verdict
 from anonrisk.policy.finding import FAIL
 from anonrisk.policy.wanted import wanted_by
+from anonrisk.pseudonyms.private_files import replace_file
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from anonrisk.cli.source import Source
 
@@ -57,6 +59,12 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     group.add_argument(
         "--policy", metavar="FILE", help=f"{options.POLICY}: write what passes it, or nothing"
     )
+    group.add_argument(
+        "--resolved",
+        metavar="PATH",
+        help="where the plan goes that names the values in place of rules, as the explorer gives "
+        "them away: keep it confidential, and apply it from then on",
+    )
     options.of_output(parser, to_file=False)
 
 
@@ -65,6 +73,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     to = output_paths.table_path("--output", args.changed, args.table, force=args.force)
     hierarchies = dict(args.hierarchies)
     plan = read_plan(args.plan, hierarchies, edited=args.edited)
+    resolved = _resolved_path(args) if plan.has_rules else None
     require(hierarchies, "hierarchy of", plan.qids)
     require_hierarchies(plan)
     numbers, dates = scales_of(plan)
@@ -72,21 +81,50 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     numbers += [] if policy is None else wanted_by(policy).numbers
     numbers = [name for name in numbers if name not in dates]
     frame = source.read(args, wanted(None, numbers=numbers, dates=dates))
+    if plan.has_rules:
+        plan = plan.resolve(frame)
+    elif args.resolved is not None:
+        raise ArgumentError("--resolved has no effect: the plan has no rule")
     try:
         changed = anonrisk.apply(frame, plan, on_unseen=args.on_unseen, policy=policy)
     except PlanError as error:
         return Outcome.refused(FAIL, str(error))
     except ReleaseBlocked as error:
         return _blocked(error, args, source)
+    # First, because a table whose plan is lost cannot be made again next month.
+    if resolved is not None:
+        replace_file(resolved, f"{plan.to_json()}\n".encode())
     write_table(args, changed, *to)
     as_it_is = [n for n in frame.columns if n not in (*plan.qids, *plan.leave_out)]
     n_left_out = len(frame) - len(changed)
     parts: dict[str, Any] = {"written": str(to[0]), "not_in_plan": as_it_is, "left_out": n_left_out}
     text = f"{written(to[0], as_it_is)}\nRecords left out: {n_left_out:,} of {len(frame):,}"
+    if resolved is not None:
+        parts["resolved"] = str(resolved)
+        text += (
+            f"\nWrote {shown(resolved)}, which names values: keep it confidential, and apply it "
+            "from next month on"
+        )
     if policy is not None:
         parts |= {"policy_name": policy.name, "policy_digest": policy.digest}
         text += f"\nIt passes {shown(args.policy)}."
     return Outcome(text, Outcome.of(**parts).document)
+
+
+def _resolved_path(args: argparse.Namespace) -> Path:
+    """Find where the plan goes that names values; a plan that is there is not replaced."""
+    if args.resolved is None:
+        raise ArgumentError(
+            "the plan has a rule, values of at least so many people stay: say --resolved "
+            "confidential.json, where the plan goes that names them, and apply that one from next "
+            "month on"
+        )
+    path = output_paths.outside_table("--resolved", args.resolved, args.table)
+    if path.exists() and not args.force:
+        raise ArgumentError(
+            f"{args.resolved!r} is there already: apply that plan, or replace it by --force"
+        )
+    return path
 
 
 def _blocked(error: ReleaseBlocked, args: argparse.Namespace, source: Source) -> Outcome:

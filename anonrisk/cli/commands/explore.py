@@ -9,9 +9,11 @@ from anonrisk.cli import options, output_paths
 from anonrisk.cli.commands import check
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.page_file import write_page
+from anonrisk.cli.policy_file import load_policy
 from anonrisk.cli.source import wanted
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.render import shown
+from anonrisk.policy.wanted import wanted_by
 from anonrisk.reporting.text import FLOOR
 
 if TYPE_CHECKING:
@@ -32,6 +34,14 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         metavar="COLUMN",
         help="columns whose l and t are told too",
     )
+    names.add_argument(
+        "--unit",
+        metavar="COLUMN",
+        help="says which person a record belongs to: persons are counted",
+    )
+    names.add_argument(
+        "--policy", metavar="FILE", help=f"{options.POLICY}: says all of the above, k and limits"
+    )
     group = parser.add_argument_group("explorer")
     group.add_argument(
         *("-o", "--output"),
@@ -41,7 +51,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         help="where it goes: a page of HTML, or JSON (.json) by its ending",
     )
     group.add_argument("--title", help="its heading")
-    group.add_argument("--k", type=int, default=5, help="size of every class (default: 5)")
+    group.add_argument("--k", type=int, help="size of every class (default: the policy's, or 5)")
     group.add_argument(
         "--max-suppressed",
         type=float,
@@ -88,12 +98,17 @@ def _hint(made: Explorer) -> str:
 
 
 def _explorer(args: argparse.Namespace, source: Source) -> Explorer:
-    frame = source.read(args, wanted(args.qids, args.sensitive))
-    options.require_qids(frame, args.qids)
+    # All columns: the page names those that nobody has looked at.
+    policy = None if args.policy is None else load_policy(args.policy)
+    frame = source.read(args, wanted(None) if policy is None else wanted_by(policy))
+    if policy is None:
+        options.require_qids(frame, args.qids)
     return anonrisk.explore(
         frame,
         args.qids,
         args.k,
+        policy=policy,
+        unit=args.unit,
         sensitive=args.sensitive,
         hierarchies=dict(args.hierarchies) or None,
         bins=args.bins,

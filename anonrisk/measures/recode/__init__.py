@@ -11,12 +11,13 @@ from anonrisk.measures.recode.quantiles import (
     sampled_quantiles,
 )
 from anonrisk.measures.recode.recoding import Recoding
-from anonrisk.measures.recode.texts import MergeRare, Prefix, ZipArea
+from anonrisk.measures.recode.texts import KeepCommon, MergeRare, Prefix, ZipArea
 
 __all__ = [
     "Bins",
     "DatePart",
     "Keep",
+    "KeepCommon",
     "Level",
     "MergeRare",
     "Prefix",

@@ -16,7 +16,7 @@ from anonrisk.errors import ArgumentError, HierarchyError, PlanError
 from anonrisk.measures.recode import labels as text
 from anonrisk.measures.recode.dates import DatePart
 from anonrisk.measures.recode.recoding import Recoding, numbered
-from anonrisk.measures.recode.texts import MergeRare, Prefix, ZipArea
+from anonrisk.measures.recode.texts import KeepCommon, MergeRare, Prefix, ZipArea
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -277,5 +277,6 @@ def from_dict(stored: Mapping[str, Any], hierarchy: Hierarchy | None = None) -> 
 
 
 _SIMPLE: dict[str, Any] = {
-    kind.name: kind for kind in (Keep, Star, Bins, Prefix, ZipArea, MergeRare, DatePart, TopBottom)
+    kind.name: kind
+    for kind in (Keep, Star, Bins, Prefix, ZipArea, MergeRare, KeepCommon, DatePart, TopBottom)
 }

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from anonrisk.core.arguments import instance_of, list_of, whole_number
-from anonrisk.errors import ArgumentError
+from anonrisk.errors import ArgumentError, PlanError
 from anonrisk.measures.recode import labels as text
 from anonrisk.measures.recode.recoding import Recoding, numbered
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from anonrisk.core.arrays import Integers
     from anonrisk.measures.counts.tally import Domain
 
@@ -170,3 +172,68 @@ class MergeRare(Recoding):
         what = f"{n:,} {stay}" if first is None else f"{first}, {n:,} of them {stay}"
         listed = f": {', '.join(self.kept)}" if 0 < n <= _LISTED else ""
         return f"{what}, the rest {self.other!r}{listed}"
+
+
+@dataclass(frozen=True)
+class KeepCommon(Recoding):
+    """Leave the values of many people as they are: a rule, which names no value.
+
+    A plan with a rule is applied once its values are known, see `anonrisk.Plan.resolve`.
+
+    Attributes
+    ----------
+    at_least : int
+        How many people must have a value, or with `prefix` a beginning, for it to stay.
+    other, prefix, width
+        As in `MergeRare`.
+
+    Examples
+    --------
+    >>> print(KeepCommon(20))
+    values of at least 20 people stay, the rest 'other'
+    >>> KeepCommon(2).resolve({"nurse": 7, "astronaut": 1})
+    MergeRare(kept=('nurse',), other='other', prefix=None, width=None)
+    """
+
+    at_least: int
+    other: str = text.OTHER
+    prefix: int | None = None
+    width: int | None = None
+    name: ClassVar[str] = "keep_common"
+    takes: ClassVar[tuple[str, ...] | None] = ("text",)
+
+    def __post_init__(self) -> None:
+        """Reject a number that everybody reaches."""
+        whole_number(self.at_least, "at_least", at_least=2)
+        instance_of(self.other, str, "other")
+        if self.width is not None and self.prefix is None:
+            raise ArgumentError("width= is that of a prefix, and goes with prefix=")
+
+    @property
+    def beginning(self) -> Prefix | None:
+        """The recoding that values go through first."""
+        return None if self.prefix is None else Prefix(self.prefix, self.width)
+
+    def resolve(self, people: Mapping[str, int]) -> MergeRare:
+        """Say which values, or beginnings, stay, by how many people have each."""
+        # What is called as the others are is not told apart from them.
+        kept = (value for value, n in people.items() if n >= self.at_least and value != self.other)
+        return MergeRare(tuple(sorted(kept)), self.other, self.prefix, self.width)
+
+    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:  # noqa: ARG002
+        """Refuse: which values stay is not known yet."""
+        raise unresolved()
+
+    def __str__(self) -> str:
+        """Return what is done."""
+        first = self.beginning
+        what = "values" if first is None else f"{first}: those"
+        return f"{what} of at least {self.at_least:,} people stay, the rest {self.other!r}"
+
+
+def unresolved() -> PlanError:
+    """Return the error of a plan that cannot be applied yet."""
+    return PlanError(
+        "the plan has a rule, values of at least so many people stay, and does not name them: "
+        "plan.resolve(table) makes a plan that does, to keep confidential and to apply every month"
+    )

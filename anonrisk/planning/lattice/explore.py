@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anonrisk.core.interrupt import time_is_up
 from anonrisk.core.progress import tell
+from anonrisk.engines.numpy.count import distinct_pairs, histogram_of_persons, runs_of, split
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.class_profiles import ValueCounts
 from anonrisk.measures.recode import Keep
@@ -114,7 +115,8 @@ class Combinations:
     Attributes
     ----------
     alone, below : array of int
-        Records in classes of one, and in classes smaller than k.
+        Records in classes of one, and in classes smaller than k; with persons, those of whom a
+        class is.
     bands : dict of (int, int or None) to array of int
         Records in larger classes, by the least and the largest size of a band.
     classes, smallest : array of int
@@ -139,6 +141,7 @@ def combinations(
     k: int,
     sensitive: Mapping[Name, str],
     kept: int,
+    unit: Name | None = None,
     by_level: bool = False,
 ) -> tuple[Combinations, dict[Name, list[Choice]], list[LeftOutLevel]]:
     """Measure every combination of levels; give also the levels that there was time for.
@@ -155,12 +158,14 @@ def combinations(
         By which distance t-closeness is told.
     kept : int
         The size from which on classes are looked at for l and t.
+    unit : name, optional
+        The column of persons, who are then counted, each once.
     by_level : bool
         Whether the finest and the coarsest level of each column come first, then one level after
         another: a time limit then leaves every combination of some levels. Where nobody waits,
         columns one after another take less work.
     """
-    measuring = _Measuring(tally, levels, k, sensitive, kept)
+    measuring = _Measuring(tally, levels, k, sensitive, kept, unit)
     ends = [sorted({0, size - 1}) for size in measuring.shape]
     chosen = ends if by_level else [[*range(size)] for size in measuring.shape]
     measuring.measure(chosen)
@@ -183,18 +188,20 @@ def _between(shape: Sequence[int]) -> Iterator[tuple[int, int]]:
 class _Measuring:
     """Counts of combinations, as they are measured."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917
         self,
         tally: Tally,
         levels: Mapping[Name, Sequence[Choice]],
         k: int,
         sensitive: Mapping[Name, str],
         kept: int,
+        unit: Name | None,
     ) -> None:
         self.levels, self.sensitive, self.kept = levels, sensitive, kept
+        self.persons = unit is not None
         self.shape = tuple(map(len, levels.values()))
         self.starts = [k * times for times in _BANDS]
-        columns = tuple(levels)
+        columns = (*levels, *([] if unit is None else [unit]))
         self.parts: dict[Name | None, Tally] = {
             other: tally.only(columns if other is None else (*columns, other))
             for other in sensitive or (None,)
@@ -226,13 +233,25 @@ class _Measuring:
 
     def _measure(self, place: int, node: _Node, other: Name | None) -> None:
         ids, codes, counts = node
-        # Without other codes a row is a class.
-        sizes = np.rint(np.bincount(ids, counts)).astype(np.int64) if codes else counts
-        self.counts[:, place] = _measured(sizes, self.starts)
-        if other is not None:
-            scores = _scores(ids, codes[0], counts, sizes, self.sensitive[other], self.kept)
-            if scores is not None:
-                self.ldiv[other][place], self.tcloseness[other][place] = scores
+        units = codes[0] if self.persons else None
+        if units is not None:
+            codes = codes[1:]
+            keys, who = distinct_pairs(ids, int(ids[-1]) + 1, units, int(units.max()) + 1)
+            sizes = np.bincount(keys)
+            measured = _measured(*histogram_of_persons(keys, who), self.starts)
+        else:
+            # Without other codes a row is a class.
+            sizes = np.rint(np.bincount(ids, counts)).astype(np.int64) if codes else counts
+            measured = _measured(sizes, np.ones_like(sizes), sizes, self.starts)
+        self.counts[:, place] = measured
+        profiles = (
+            None if other is None else _profiles((ids, codes, counts), sizes, self.kept, units)
+        )
+        if other is not None and profiles is not None:
+            distance = self.sensitive[other]
+            profiles = replace(profiles, ordered=distance == "ordered")
+            self.ldiv[other][place] = FORMULAS["distinct"].worst(profiles)
+            self.tcloseness[other][place] = FORMULAS[distance].worst(profiles)
 
     def taken(
         self, chosen: Sequence[Sequence[int]]
@@ -258,10 +277,14 @@ class _Measuring:
         return result, levels, left_out
 
 
-def _measured(sizes: Integers, starts: Sequence[int]) -> list[int]:
-    below = [int(sizes[sizes < start].sum()) for start in starts]
-    bands = np.diff(below, append=sizes.sum())
-    return [np.count_nonzero(sizes == 1), below[0], len(sizes), sizes.min(), *bands]
+def _measured(
+    sizes: Integers, classes: Integers, members: Integers, starts: Sequence[int]
+) -> list[int]:
+    """Sum up who is in classes of some sizes."""
+    below = [int(members[sizes < start].sum()) for start in starts]
+    bands = np.diff(below, append=members.sum())
+    alone = members[sizes == 1].sum()
+    return [alone, below[0], classes.sum(), sizes.min(), *bands]
 
 
 _Node = tuple["Integers", "list[Integers]", "Integers"]
@@ -308,25 +331,32 @@ def _nodes(tally: Tally, levels: Mapping[Name, Sequence[Choice]]) -> Iterator[_N
     return coarser(0, ids, [tally.codes[name] for name in names], tally.counts)
 
 
-def _scores(  # noqa: PLR0917
-    ids: Integers, ranks: Integers, counts: Integers, sizes: Integers, distance: str, kept: int
-) -> tuple[float, float] | None:
-    """Return l and t of the classes that are large enough; None if there is none."""
+def _profiles(
+    node: _Node, sizes: Integers, kept: int, units: Integers | None
+) -> ValueCounts | None:
+    """Return the values of the classes that are large enough; None if there is none."""
     large = sizes >= kept
     if not large.any():
         return None
-    of_large = large[ids]
-    ranks, counts = ranks[of_large], counts[of_large]
-    overall = np.rint(np.bincount(ranks, counts)).astype(np.int64)
+    ids, (ranks,), counts = node
+    rows = large[ids]
+    ids, ranks, counts = ids[rows], ranks[rows], counts[rows]
+    if units is None:
+        overall = np.rint(np.bincount(ranks, counts)).astype(np.int64)
+    else:
+        # A row is a person with a value, once in a class.
+        who, n_ranks = units[rows], int(ranks.max()) + 1
+        overall = np.bincount(distinct_pairs(ranks, n_ranks, who, int(who.max()) + 1)[0])
+        pairs = np.sort(ids * n_ranks + ranks)
+        first = runs_of(pairs)
+        (ids, ranks), counts = split(pairs[first], n_ranks), np.diff(first, append=len(pairs))
     present = overall > 0
-    lengths = np.bincount(ids)[large]
-    profiles = ValueCounts(
+    lengths = np.bincount(ids, minlength=len(sizes))[large]
+    return ValueCounts(
         starts=np.concatenate(([0], np.cumsum(lengths))),
         ranks=(np.cumsum(present) - 1)[ranks],
         counts=counts,
         classes=np.ones(len(lengths), dtype=np.int64),
         sizes=sizes[large],
         overall=overall[present],
-        ordered=distance == "ordered",
     )
-    return FORMULAS["distinct"].worst(profiles), FORMULAS[distance].worst(profiles)

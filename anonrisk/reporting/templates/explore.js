@@ -7,14 +7,14 @@
     const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
     return Float64Array.from(new kinds[bits](bytes.buffer), (one) => one * unit);
   };
-  const { k, floor, people, columns } = data;
+  const { k, floor, people, columns, who } = data;
   const alone = unpack(data.alone, floor);
   const below = unpack(data.below, floor);
   const classes = unpack(data.classes, floor);
   const smallest = unpack(data.smallest, 1);
   const bands = data.bands.map((one) => unpack(one, floor));
   const sensitive = data.sensitive.map((one) => ({
-    l: unpack(one.ldiv, 1), t: unpack(one.tcloseness, 1) }));
+    l: unpack(one.ldiv, 1), t: unpack(one.tcloseness, 1), limits: one.limits }));
   const strides = columns.map((_, c) =>
     columns.slice(c + 1).reduce((product, one) => product * one.levels.length, 1));
   const levelsOf = (node) => columns.map((one, c) =>
@@ -26,7 +26,7 @@
   const count = (number) => number.toLocaleString("en-US");
   const percent = (share) => share > 0 && share < 0.001 ? "<0.1%"
     : share > 0.999 && share < 1 ? ">99.9%" : (100 * share).toFixed(1) + "%";
-  const upTo = (number) => "up to " + count(number) + " people (" +
+  const upTo = (number) => "up to " + count(number) + " " + who + " (" +
     percent(Math.min(number / people, 1)) + ")";
   const put = (element, text) => {
     if (element.textContent !== text) element.textContent = text;
@@ -39,6 +39,8 @@
   };
 
   let node = 0;
+  const rest = by("rest");
+  const unseen = () => rest && !rest.checked ? data.not_looked_at : [];
   const radios = columns.map((_, c) => [...document.getElementsByName("c" + c)]);
   const rows = [...document.querySelectorAll("tr.size")].map((row) => ({
     cells: row.querySelectorAll("td"), bar: row.querySelector("rect") }));
@@ -49,10 +51,16 @@
   const allowed = () => by("leave").checked
     ? Math.floor(Number(by("share").value) * (people - floor + 1) + 1e-9) : 0;
 
+  // t is told in thousandths, and one more.
+  const breaks = (i) => sensitive.flatMap(({ l, t, limits }, s) => [
+    ...(limits.l !== undefined && l[i] < limits.l ? [[s, "l", limits.l]] : []),
+    ...(limits.t !== undefined && (t[i] - 1) / 1000 > limits.t + 1e-9 ? [[s, "t", limits.t]] : []),
+  ]);
+
   const gentlest = (most) => {
     let best = -1;
     for (let i = 0; i < below.length; i++) {
-      if (below[i] > most) continue;
+      if (below[i] > most || breaks(i).length) continue;
       const gain = best < 0 ? 1 : detail[i] - detail[best];
       if (gain > 1e-9 || (gain > -1e-9 && below[i] < below[best])) best = i;
     }
@@ -62,22 +70,47 @@
   const headline = () => {
     const few = below[node];
     const line = by("headline");
+    const broken = breaks(node);
     const enough = few <= allowed();
-    by("verdict").className = "verdict " + (enough ? "good" : "bad");
-    const said = few === 0 ? ["\u2713 Everybody", " hides among " + count(k) + " or more."]
-      : enough ? ["\u2713 Everybody else", " hides among " + count(k) + " or more once " +
+    const doubts = unseen().length + data.not_judged.length;
+    const good = enough && !broken.length;
+    by("verdict").className = "verdict " + (!good ? "bad" : doubts ? "doubt" : "good");
+    const sign = !good ? "\u2717 " : doubts ? "? " : "\u2713 ";
+    const every = who === "people" ? "Everybody" : "Every record";
+    const other = who === "people" ? "Everybody else" : "Every other record";
+    const said = few === 0 ? [sign + every, " hides among " + count(k) + " or more."]
+      : enough ? [sign + other, " hides among " + count(k) + " or more once " +
         upTo(few) + " are left out."]
-      : ["\u2717 " + upTo(few).replace("up", "Up"), " hide among fewer than " + count(k) +
+      : [sign + upTo(few).replace("up", "Up"), " hide among fewer than " + count(k) +
         (alone[node] ? ", up to " + count(alone[node]) + " of them alone." : ".")];
     if (line.textContent !== said.join("")) line.replaceChildren(make("b", said[0]), said[1]);
+    const notes = broken.map(([s, word, limit]) => [data.sensitive[s].name,
+      ": the limit of " + word + " is " + limit + "."]);
+    if (unseen().length) {
+      notes.push(["", "Nobody has looked at these columns, which are published with it:"],
+        ...unseen().map((name) => [name, ""]));
+    }
+    for (const name of data.not_judged) {
+      notes.push([name, " of the policy is not judged here: check the table that you make."]);
+    }
+    by("notes").replaceChildren(...notes.map(([name, text]) => {
+      const item = document.createElement("li");
+      if (name) item.append(make("bdi", name));
+      item.append(text);
+      return item;
+    }));
   };
 
+  // Of the state that the headline speaks of: once the small classes are left out, or before.
   const figures = () => {
-    put(by("smallest"), smallest[node] ? count(smallest[node]) : "fewer than " + count(floor));
-    put(by("alone"), alone[node] ? percent(Math.min(alone[node] / people, 1)) : "nobody");
-    put(by("risk"), percent(Math.min(classes[node] / people, 1)));
+    const after = below[node] > 0 && below[node] <= allowed();
+    put(by("smallest"), after ? count(k) + " or more"
+      : smallest[node] ? count(smallest[node]) : "fewer than " + count(floor));
+    put(by("alone"), alone[node] && !after ? percent(Math.min(alone[node] / people, 1)) : "nobody");
+    put(by("risk"), (after ? "at most " : "") +
+      percent(after ? Math.min(classes[node] / people, 1 / k) : Math.min(classes[node] / people, 1)));
     put(by("detail"), percent(detail[node]));
-    const sizes = [alone, ...(k > 2 ? [below] : []), ...bands];
+    const sizes = [below, ...bands];
     rows.forEach(({ cells, bar }, i) => {
       const share = Math.min(sizes[i][node] / people, 1);
       put(cells[0], count(sizes[i][node]));
@@ -95,23 +128,27 @@
     const last = levels[c] + 1 === column.levels.length;
     const fewer = last ? 0 : below[node] - below[node + strides[c]];
     put(by("s" + c), column.levels[levels[c]].text + (last || below[node] === 0 ? "." : fewer > 0
-      ? ". One step coarser would help about " + count(fewer) + " people."
+      ? ". One step coarser would help about " + count(fewer) + " " + who + "."
       : ". One step coarser would help nobody."));
   });
 
   const takeAway = (levels) => {
     const leave = by("leave").checked;
     const chosen = columns.map((column, c) => column.levels[levels[c]]);
-    const [head, afterK, afterShare, tail] = data.plan;
+    const [head, afterK, afterShare, tail] = rest && rest.checked ? data.plan_without : data.plan;
     const share = by("share").value;
     put(by("plan"), head + (leave ? k : "null") + afterK + (leave ? share : "0.0") + afterShare +
       chosen.map((level) => level.piece).join(",\n    ") + tail);
     const trees = columns.filter((_, c) => chosen[c].hierarchy);
+    const ruled = chosen.some((level) => level.rule);
     put(by("shell"), "anonrisk apply plan.json TABLE -o coarse.csv" +
+      (ruled ? " --resolved confidential.json" : "") +
       (trees.length ? " --hierarchies " + trees.map((one) => one.shell).join(" ") : ""));
     put(by("python"), "plan = anonrisk.Plan.from_json(open(\"plan.json\").read()" +
       (trees.length ? ", hierarchies={" + trees.map((one) => one.python).join(", ") + "}" : "") +
-      ")\ncoarse = df.anon.apply(plan)");
+      ")\n" + (ruled ? "plan = plan.resolve(df)  # names values: keep it confidential, apply it " +
+      "every month\nopen(\"confidential.json\", \"w\").write(plan.to_json())\n" : "") +
+      "coarse = df.anon.apply(plan)");
     put(by("refused"), !leave && below[node] ? "Nobody is left out: " + upTo(below[node]) +
       " stay in classes smaller than " + count(k) + "."
       : leave && below[node] > allowed() ? "This leaves out more than may be: the plan is refused " +
@@ -173,7 +210,23 @@
 
   const drawRing = () => {
     const pen = sized(canvas);
-    pen.drawImage(all, 0, 0, canvas.clientWidth, canvas.clientHeight);
+    const wide = canvas.clientWidth, high = canvas.clientHeight;
+    pen.drawImage(all, 0, 0, wide, high);
+    if (allowed()) {
+      const limit = Math.round(high - edge.bottom -
+        height(allowed() / people) * (high - edge.top - edge.bottom)) + 0.5;
+      pen.strokeStyle = pen.fillStyle = colour("--text");
+      pen.setLineDash([6, 4]);
+      pen.beginPath();
+      pen.moveTo(edge.left, limit);
+      pen.lineTo(wide - edge.right, limit);
+      pen.stroke();
+      pen.setLineDash([]);
+      pen.font = "12px system-ui, sans-serif";
+      pen.textAlign = "left";
+      pen.textBaseline = "bottom";
+      pen.fillText("as many may be left out", edge.left + 4, limit - 2);
+    }
     pen.beginPath();
     pen.arc(atX[node], atY[node], 7, 0, 2 * Math.PI);
     pen.lineWidth = 3;
@@ -218,6 +271,7 @@
   by("finest").addEventListener("click", () => choose(0));
   by("share").addEventListener("change", show);
   by("leave").addEventListener("change", show);
+  if (rest) rest.addEventListener("change", show);
 
   canvas.addEventListener("click", (event) => {
     const frame = canvas.getBoundingClientRect();
