@@ -234,7 +234,7 @@ def test_pandas_on_spark_is_there_or_says_why(monkeypatch):
 SEVERAL_DEFAULTS = {
     "alpha": {0.2, 1},  # a share, and the order of an entropy: both are called so
     "bins": {"auto", None},
-    "k": {None, 2, 5},
+    "k": {None, 2},
     "length": {4, None},
     "name": {None, "class_size"},
     "sensitive": {(), None},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -33,11 +32,12 @@ from anonrisk.planning.regions.persons import PersonTally
 from anonrisk.policy.policy import Policy, require_policy
 from anonrisk.policy.release_rules import unlisted
 from anonrisk.policy.table import published_by
+from anonrisk.reporting.explored import ExploreRequest, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonrisk.core.columns import Name, Names, Qid
+    from anonrisk.core.columns import Name, Names
     from anonrisk.core.literals import Cuts
     from anonrisk.engines.base import Engine
     from anonrisk.measures.recode import Recoding
@@ -151,7 +151,6 @@ def explore(
     >>> df.anon.apply(made.plan([3, 0])).anon.k(["age", "sex"])
     6
     """
-    from anonrisk.reporting.explored import summarise
     from anonrisk.reporting.explorer import Explorer
 
     floor = whole_number(floor, "floor", at_least=LEAST_FLOOR, at_most=_MOST_FLOOR)
@@ -234,41 +233,6 @@ def explore(
 def _has_steps(recodings: Sequence[Recoding]) -> bool:
     """Return whether numbers are cut in two ways or more."""
     return sum(isinstance(recoding, Bins) for recoding in recodings) > 1
-
-
-@dataclass(frozen=True)
-class ExploreRequest:
-    """What is explored of a table, and what it must keep to.
-
-    Attributes
-    ----------
-    qid : tuple of names
-    k : int
-    unit : name or None
-    distances : dict of sensitive column to str
-        By which distance t is told.
-    limits : dict of sensitive column to dict
-        ``l`` and ``t``, where a policy has limits for them.
-    fixed, leave_out, not_looked_at : tuple of names
-        Columns that stay as they are; that are not published; that nobody has looked at.
-    not_judged : tuple of str
-        Budgets of the policy that a page cannot judge.
-    max_suppressed : float
-        The largest share that the policy allows to leave out.
-    policy : Policy or None
-    """
-
-    qid: Qid
-    k: int
-    unit: Name | None
-    distances: Mapping[Name, str]
-    limits: Mapping[Name, Mapping[str, float]] = field(default_factory=dict)
-    fixed: Qid = ()
-    leave_out: Qid = ()
-    not_looked_at: Qid = ()
-    not_judged: tuple[str, ...] = ()
-    max_suppressed: float = 1.0
-    policy: Policy | None = None
 
 
 def _asked(  # noqa: PLR0917

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from anonrisk.measures.recode import Recoding
     from anonrisk.planning.lattice.explore import Combinations, LeftOutLevel
     from anonrisk.planning.lattice.lattice import Choice
-    from anonrisk.reporting.explore import ExploreRequest
 
 SCHEMA_VERSION = 1
 _TITLE = "How coarse must each column be?"
@@ -53,6 +53,41 @@ INTERNAL = (
     "An internal working document: keep it as you keep the table. It holds many counts of "
     "one table, and whoever compares them may learn what none of them reveals alone."
 )
+
+
+@dataclass(frozen=True)
+class ExploreRequest:
+    """What is explored of a table, and what it must keep to.
+
+    Attributes
+    ----------
+    qid : tuple of names
+    k : int
+    unit : name or None
+    distances : dict of sensitive column to str
+        By which distance t is told.
+    limits : dict of sensitive column to dict
+        ``l`` and ``t``, where a policy has limits for them.
+    fixed, leave_out, not_looked_at : tuple of names
+        Columns that stay as they are; that are not published; that nobody has looked at.
+    not_judged : tuple of str
+        Budgets of the policy that a page cannot judge.
+    max_suppressed : float
+        The largest share that the policy allows to leave out.
+    policy : Policy or None
+    """
+
+    qid: Qid
+    k: int
+    unit: Name | None
+    distances: Mapping[Name, str]
+    limits: Mapping[Name, Mapping[str, float]] = field(default_factory=dict)
+    fixed: Qid = ()
+    leave_out: Qid = ()
+    not_looked_at: Qid = ()
+    not_judged: tuple[str, ...] = ()
+    max_suppressed: float = 1.0
+    policy: Policy | None = None
 
 
 def rounded_up(counts: Integers, floor: int) -> Integers:
