@@ -56,8 +56,8 @@ def doubted(model_estimate: ModelEstimate, known: Bounds) -> ModelEstimate:
     """Mark an estimate of uniques, or else of matches, that the bounds do not vouch for.
 
     Signs that a model sees itself (classes of Pitman's kind, a good fit, the people that it
-    implies) told little about the error where that was measured; an estimate that the bounds vouch for was never far off. See
-    ``docs/measures/predict_population.md``.
+    implies) told little about the error where that was measured; an estimate that the bounds vouch
+    for was never far off. See ``docs/measures/predict_population.md``.
     """
     figure, bounds = (
         (model_estimate.matches, known.matches)
