@@ -10,7 +10,6 @@ combinations that are looked at, and tables of counts, of combinations by values
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice, product
 from math import factorial, prod
 from typing import TYPE_CHECKING
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 # Up to so many tables are gone through, and up to so many of them handed to the method, each of
 # which takes some hundredths of a second.
-_MOST, _MOST_RUNS = 20_000, 1_000
+_MOST, _MOST_RUNS = 20_000, 500
 
 _Counts = tuple[tuple[int, ...], ...]
 
@@ -57,8 +56,8 @@ class Worlds:
         All arrangements of the values that `leads_here`, asked about their counts, does not exclude
         are equally likely. An array (n_combinations, n_values); None where there are too many.
         """
-        choices = self._choices
-        if choices is None:
+        worlds = self._all()
+        if worlds is None:
             return None
         if not leads_here(self.counts):
             raise PlanError(
@@ -67,36 +66,41 @@ class Worlds:
             )
         # Whole numbers of any length: the arrangements are more than a float can count.
         total, weighted = 0, np.zeros(self.counts.shape, dtype=object)
-        answers: dict[object, bool] = {}
+        for i, alike in enumerate(worlds.values(), start=1):
+            tell(f"trying tables that could have led here: {i:,} of {len(worlds):,}")
+            if leads_here(alike[0][0]):
+                for counts, weight in alike:
+                    total += weight
+                    weighted += weight * counts.astype(object)
+        # A person of a combination is any of its persons.
+        sizes = self.counts.sum(axis=1).tolist()
+        rows = zip(weighted.tolist(), sizes, strict=True)
+        return np.array([[cell / (total * n) for cell in row] for row, n in rows])
+
+    def _all(self) -> dict[object, list[tuple[Integers, int]]] | None:
+        """Return all tables with the number of their arrangements; alike ones are in one list.
+
+        None where there are too many.
+        """
+        choices = self._choices()
+        if choices is None:
+            return None
+        worlds: dict[object, list[tuple[Integers, int]]] = {}
         for world in product(*(tables for _, tables in choices)):
             counts = np.zeros_like(self.counts)
             for (rows, _), (table, _) in zip(choices, world, strict=True):
                 counts[rows] = table
-            key = self._key(counts)
-            if key not in answers:
-                if len(answers) == _MOST_RUNS:
-                    return None
-                tell(f"trying tables that could have led here: {len(answers) + 1:,}")
-                answers[key] = leads_here(counts)
-            if answers[key]:
-                weight = prod(times for _, times in world)
-                total += weight
-                weighted += weight * counts.astype(object)
-        sizes = self.counts.sum(axis=1)
-        # A person of a combination is any of its persons.
-        return np.array(
-            [
-                [cell / (total * n) for cell in row]
-                for row, n in zip(weighted, sizes.tolist(), strict=True)
-            ]
-        )
+            weight = prod(times for _, times in world)
+            worlds.setdefault(self._key(counts), []).append((counts, weight))
+            if len(worlds) > _MOST_RUNS:
+                return None
+        return worlds
 
     def _key(self, counts: Integers) -> object:
         if not self.alike:
             return counts.tobytes()
         return tuple(sorted(map(tuple, counts.T.tolist())))
 
-    @cached_property
     def _choices(self) -> list[tuple[Integers, list[tuple[Integers, int]]]] | None:
         """Return of each class its combinations, and its tables with their arrangements.
 
