@@ -240,8 +240,8 @@ def _credibility(
     pairs, pair = np.unique(keys, return_inverse=True)
     times = np.bincount(pair, seen.tally.counts)
     totals = np.bincount(classes, sizes)
-    most = np.zeros(len(totals))
-    np.maximum.at(most, pairs // n_values, times)
+    most = np.zeros(len(totals), dtype=np.int64)
+    np.maximum.at(most, pairs // n_values, np.rint(times).astype(np.int64))
     alone = np.asarray((most / totals)[classes], dtype=np.float64)
     if blind:
         highest = alone
@@ -283,7 +283,7 @@ def _frame(people: Tally, alone: Floats, highest: Floats) -> pd.DataFrame:
 def _cells(domain: Domain) -> Any:
     unit = {"date": "D", "timestamp": "us"}.get(domain.kind)
     values = domain.values if unit is None else domain.values.astype(f"datetime64[{unit}]")
-    return np.append(values.astype(object), None)
+    return np.array([*values.astype(object), None], dtype=object)
 
 
 def _excluded(plan: Plan, seen: Sighting) -> ExcludedCells:
