@@ -150,6 +150,7 @@ class AnonAccessor(Generic[FrameT]):
         sensitive: Names | None = None,
         *,
         strict: bool = False,
+        base: float | None = None,
         unit: Name | None = None,
         missing: Missing = "value",
         missing_sensitive: Missing = "value",

@@ -58,6 +58,7 @@ GIVES_CELLS = {
 NOT_ASKED = {
     "Suda.scores": "the rows, each with its score, are asked for",
     "Suda.records": "as Suda.scores",
+    "PlanAttack.by_person": "who is at risk is asked for",
     "plot": "a picture of numbers that are asked beside it",
     "Release.tables": "the tables that it was given",
     "Mended.tables": "the tables that can go out",

@@ -429,13 +429,29 @@ def test_fits_without_an_answer_are_errors():
 
 
 def test_dankar_follows_its_rule():
-    low = Sample.of({1: 400, 2: 60, 3: 12, 9: 3}, 50_000)
-    assert dankar(low).uniques == pitman(low).uniques
-    high = Sample.of({1: 400, 2: 150, 3: 60, 4: 30, 5: 10}, 2100)
+    high = Sample.of({1: 400, 2: 150, 3: 60, 4: 30, 5: 10}, 1500)
     assert dankar(high).uniques == min(zayatz(high).uniques, snb(high).uniques)
-    alone = Sample.of({1: 40, 4: 30}, 400)
+    alone = Sample.of({1: 400, 4: 30}, 700)
     assert dankar(alone).uniques == zayatz(alone).uniques
     assert "zayatz" in dankar(alone).note
+
+
+def test_dankar_takes_no_doubtful_model():
+    low = Sample.of({1: 400, 2: 60, 3: 12, 9: 3}, 50_000)
+    assert estimate(low)["pitman"].doubtful
+    assert not estimate(low)["dankar"].converged
+    for of_two in ({1: 400, 2: 150, 3: 60, 4: 30, 5: 10}, {1: 40, 4: 30}):
+        sample = Sample.of(of_two, 3 * sum(size * n for size, n in of_two.items()))
+        with pytest.raises(errors.ModelError, match="zayatz is doubtful"):
+            dankar(sample)
+    # SNB is the lower one, and would have a tenth fewer people or more than there are.
+    tail = Sample.of({1: 10_000, 2: 1200, 3: 200, 50: 20, 300: 3}, 25_000)
+    assert snb(tail).uniques < zayatz(tail).uniques
+    people = snb(tail).parameters
+    implied = people["classes"] * (1 + people["alpha"] * (1 / people["beta"] - 1))
+    assert abs(implied - 25_000) > 2_500
+    assert f"would hold {implied:,.0f} people, not 25,000" in snb(tail).note
+    assert "by zayatz" in dankar(tail).note
 
 
 @pytest.mark.slow

@@ -295,6 +295,7 @@ RESULTS = {
     "Pitman": lambda _: Pitman(theta=20, alpha=0.4),
     "Plan": lambda t: t.anon.plan(t.q, 2, max_suppressed=1.0),
     "PlanPrices": lambda t: t.anon.plan(t.q, 3, max_suppressed=0.5).prices(t.df),
+    "PlanAttack": lambda t: t.anon.plan(t.q, 2, max_suppressed=1.0).attack(t.df, sensitive=t.ill),
     "PlanDiff": lambda t: RESULTS["Plan"](t).diff(t.anon.plan(t.q, 3, max_suppressed=0.5)),
     "PlanOutcome": lambda t: t.anon.plan(t.q, 2, max_suppressed=1.0).before,
     "PlanStep": lambda t: t.anon.plan(t.q, 2, max_suppressed=1.0).steps[0],

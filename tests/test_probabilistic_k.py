@@ -147,12 +147,36 @@ def test_every_engine_promises_alike(frame):
     table = frame(PEOPLE)
     found = table.anon.probabilistic_k(["zip", "sex"], 1000, 0.05, domain_sizes={"zip": 10})
     assert (found.domain, found.domain_given) == (20, False)
-    assert found.k == p.guaranteed_k(1000, 1 / 20, 0.05)
-    assert found.failing == pytest.approx(20 * binomial_below(found.k, 1000, 1 / 20))
-    assert found.table_k == p.guaranteed_k(1000, 1 / 4, 0.05)
-    expected = 2 * binomial_below(found.table_k, 1000, 1 / 4)
-    expected += binomial_below(found.table_k, 1000, 1 / 2)
-    assert found.table_failing == pytest.approx(expected)
+    assert found.even_k == p.guaranteed_k(1000, 1 / 20, 0.05)
+    assert found.even_failing == pytest.approx(20 * binomial_below(found.even_k, 1000, 1 / 20))
+    # A value of 20 has a twentieth at most, though the table's rarest has a quarter.
+    assert found.k == found.even_k
+    # Of zip alone: 2, 1 and 1 of 4 records, and three values.
+    shares = table.anon.probabilistic_k("zip", 1000, 0.05)
+    assert shares.k == p.guaranteed_k(1000, 1 / 4, 0.05) < shares.even_k
+    expected = 2 * binomial_below(shares.k, 1000, 1 / 4) + binomial_below(shares.k, 1000, 1 / 2)
+    assert shares.failing == pytest.approx(expected)
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=8), st.floats(0.01, 0.4))
+def test_no_value_of_the_table_fails_more_often_than_promised(sizes, beta):
+    table = pd.DataFrame({"q": np.repeat(np.arange(len(sizes)), sizes)})
+    n = 4 * sum(sizes)
+    found = table.anon.probabilistic_k("q", n, beta)
+    chances = [binomial_below(found.k, n, size / sum(sizes)) for size in sizes]
+    assert max(chances) <= beta * (1 + 1e-9)
+    assert found.failing == pytest.approx(sum(chances), abs=1e-9)
+    assert found.k <= found.even_k
+    one_more = [binomial_below(found.k + 1, n, size / sum(sizes)) for size in sizes]
+    assert max(one_more) > beta * (1 - 1e-9)
+
+
+def test_most_values_of_a_zipf_table_are_below_the_even_case():
+    sizes = np.maximum(20_000 / np.arange(1, 201), 1).astype(int)
+    table = pd.DataFrame({"q": np.repeat(np.arange(200), sizes)})
+    found = table.anon.probabilistic_k("q", 10 * sizes.sum(), 0.1)
+    assert found.values_below(found.even_k) > 0.7 * 200
+    assert found.failing < 0.1 * 200
 
 
 def test_a_promise_prints_and_serialises():
@@ -161,7 +185,7 @@ def test_a_promise_prints_and_serialises():
     assert "<table>" in found._repr_html_()
     assert json.loads(json.dumps(found.to_dict()))["k"] == found.k
     assert found.values_below(1) == pytest.approx(2 * exp(-(10**6) / 4), abs=1e-12)
-    assert found.chernoff <= found.k
+    assert found.chernoff <= found.even_k
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.sensitive import worst
 from anonrisk.core.arguments import true_or_false
+from anonrisk.measures.delta_disclosure import in_base
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
@@ -20,6 +21,7 @@ def delta_disclosure(
     sensitive: Names | None = None,
     *,
     strict: bool = False,
+    base: float | None = None,
     unit: Name | None = None,
     missing: Missing = "value",
     missing_sensitive: Missing = "value",
@@ -32,6 +34,8 @@ def delta_disclosure(
         As in `anonrisk.ldiv`.
     strict : bool
         Count values that a class lacks: the result is then infinite.
+    base : float, optional
+        Of the logarithm: 2 counts in bits, as ARX does; natural if left out, as in pycanon.
 
     Returns
     -------
@@ -48,6 +52,8 @@ def delta_disclosure(
     p is the share of a value in a class and q its share in the table:
 
     .. math:: \delta = \max \left| \ln \frac{p}{q} \right|
+
+    The source leaves the base open; in the base b it is δ / ln b.
 
     When it misleads: without `strict` a value that a class lacks is not counted, although its
     absence is certain; with it nearly every real table is infinite.
@@ -66,4 +72,5 @@ def delta_disclosure(
     0.0
     """
     name = "strict_delta" if true_or_false(strict, "strict") else "delta"
-    return worst(frame, qids, sensitive, name, unit, missing, missing_sensitive)
+    unit_of_delta = in_base(base)
+    return worst(frame, qids, sensitive, name, unit, missing, missing_sensitive) / unit_of_delta

@@ -310,7 +310,8 @@ def plan(
     holds: 2 records or more in every class of age + sex; risk at most 50.0%, on
       average 50.0%
     not covered: links with other releases, columns that are not among these,
-      sensitive columns without a goal, what correlations reveal
+      sensitive columns without a goal, what correlations reveal, what the method
+      reveals (plan.attack measures it)
     >>> df.anon.apply(plan).anon.k(["age", "sex"])
     2
     """

@@ -49,9 +49,9 @@ def probabilistic_k(
     Returns
     -------
     ProbabilisticK
-        `k` from the number of possible values, all equally likely (the paper's assumption), and
-        `table_k` from the table's own distribution, each with the number of values that are
-        expected to have fewer.
+        `k` from the table's own distribution, and `even_k` from the number of possible values, all
+        equally likely (the paper's assumption), each with the number of values that are expected
+        to have fewer.
 
     See Also
     --------
@@ -61,15 +61,18 @@ def probabilistic_k(
 
     Notes
     -----
-    Q3: the largest k with which one value fails with a chance of β at most, D the product of the
-    domain sizes and N the population; Chernoff's bound of theorem 4 beside it:
+    Q3: the largest k with which one value fails with a chance of β at most, p the share of the
+    table's rarest value, D the product of the domain sizes and N the population:
 
-    .. math:: P(\mathrm{Bin}(N, 1/D) < k) \le \beta
+    .. math:: P(\mathrm{Bin}(N, \min(p, 1/D)) < k) \le \beta
 
-    The table's shares are taken for the population's in `table_k`.
+    `even_k` has 1/D alone, and Chernoff's bound of theorem 4 beside it. No distribution over D
+    values gives each of them more: hence the least of both.
 
-    When it misleads: the promise is per value: of D values about βD fail. Values are hardly ever
-    equally likely, and one that occurs once in the table may be rarer than that.
+    When it misleads: the promise is per value: of D equally likely values about βD fail. The
+    table's shares are taken for the population's: a value that occurs once in the table, or not at
+    all, may be rarer than that. Values are hardly ever equally likely: of a Zipf table most have
+    fewer than `even_k`.
 
     References
     ----------
@@ -87,9 +90,9 @@ def probabilistic_k(
       value by itself
     2,400,000 values are possible (from the values that this table shows)
     assumption                           k   values expected below k
-    all values equally likely          111    229,022.8 of 2,400,000
-    the same, by Chernoff              102
-    the table's own shares      37,492,659                  0.8 of 8
+    the table's own shares      111                  0.0 of 8
+    all values equally likely   111    229,022.8 of 2,400,000
+    the same, by Chernoff       102
     """
     size = population_of(population_size)
     beta = share_between(beta, "beta")

@@ -68,9 +68,10 @@ class ClassProfiles(ValueCounts):
         one_of(variant, "variant", ("basic", "enhanced"))
         return (beta_likeness.BASIC if variant == "basic" else beta_likeness.ENHANCED).worst(self)
 
-    def delta_disclosure(self, *, strict: bool = False) -> float:
-        """Largest ``|ln(p/q)|``; see `anonrisk.delta_disclosure`."""
-        return (delta_disclosure.STRICT if strict else delta_disclosure.PRESENT).worst(self)
+    def delta_disclosure(self, *, strict: bool = False, base: float | None = None) -> float:
+        """Largest ``|ln(p/q)|``, or in another base; see `anonrisk.delta_disclosure`."""
+        formula = delta_disclosure.STRICT if strict else delta_disclosure.PRESENT
+        return formula.worst(self) / delta_disclosure.in_base(base)
 
     def classification_metric(self) -> float:
         """Share of the records whose value is not the commonest of their class (T8)."""

@@ -27,6 +27,9 @@ class GivesPrices(Protocol):
     def prices(self, plan: Any, frame: Any, time_limit: float | None) -> Any:
         """Search what else a plan could keep to."""
 
+    def attack(self, plan: Any, frame: Any, sensitive: Any) -> Any:
+        """Measure what is learned by whoever knows how a plan is made."""
+
 
 @runtime_checkable
 class StatesGoals(Protocol):

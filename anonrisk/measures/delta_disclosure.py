@@ -6,16 +6,34 @@ largest of its classes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import log
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.core.arguments import positive
+from anonrisk.errors import ArgumentError
 from anonrisk.measures.formula import Formula
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.measures.counts.class_profiles import ValueCounts
+
+
+def in_base(base: Any) -> float:
+    """Return what a natural logarithm is divided by for another base; 1 where none is given.
+
+    Examples
+    --------
+    >>> in_base(None), round(in_base(2), 3)
+    (1.0, 0.693)
+    """
+    if base is None:
+        return 1.0
+    if positive(base, "base") <= 1:
+        raise ArgumentError("base must be a number above 1: 2 counts in bits")
+    return log(base)
 
 
 def present(profiles: ValueCounts) -> NDArray[np.float64]:

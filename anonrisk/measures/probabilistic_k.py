@@ -44,8 +44,8 @@ class ProbabilisticK(Document, render.PrintedTable):
     population_size: int
     beta: float
     _document = (
-        *("qid", "population_size", "beta", "domain", "domain_given", "k", "chernoff", "failing"),
-        *("table_k", "table_failing"),
+        *("qid", "population_size", "beta", "domain", "domain_given", "k", "failing"),
+        *("even_k", "even_failing", "chernoff"),
     )
 
     @property
@@ -55,29 +55,30 @@ class ProbabilisticK(Document, render.PrintedTable):
 
     @property
     def k(self) -> int:
-        """From distinct values: all of the domain equally likely, as the paper assumes."""
-        return guaranteed_k(self.population_size, 1 / self.domain, self.beta)
-
-    @property
-    def chernoff(self) -> int:
-        """The same by Chernoff's bound; never above `k`."""
-        return chernoff_k(self.population_size, self.domain, self.beta)
-
-    @property
-    def failing(self) -> float:
-        """Expected number of values of the domain that have fewer than `k` people."""
-        return self.domain * probability_below(self.k, self.population_size, 1 / self.domain)
-
-    @property
-    def table_k(self) -> int:
-        """From the table's own distribution: what its rarest value has."""
-        rarest = self.sizes.k / self.sizes.n_memberships
+        """From the table's own distribution: what its rarest value has, at most `even_k`."""
+        # Of D values the rarest has a share of 1/D at most, seen in this table or not.
+        rarest = min(self.sizes.k / self.sizes.n_memberships, 1 / self.domain)
         return guaranteed_k(self.population_size, rarest, self.beta)
 
     @property
-    def table_failing(self) -> float:
-        """Expected number of the table's values that have fewer than `table_k` people."""
-        return self.values_below(self.table_k)
+    def failing(self) -> float:
+        """Expected number of the table's values that have fewer than `k` people."""
+        return self.values_below(self.k)
+
+    @property
+    def even_k(self) -> int:
+        """From their number alone: all of the domain equally likely, as the paper assumes."""
+        return guaranteed_k(self.population_size, 1 / self.domain, self.beta)
+
+    @property
+    def even_failing(self) -> float:
+        """Expected number of values of an even domain that have fewer than `even_k` people."""
+        return self.domain * probability_below(self.even_k, self.population_size, 1 / self.domain)
+
+    @property
+    def chernoff(self) -> int:
+        """The even case by Chernoff's bound; never above `even_k`."""
+        return chernoff_k(self.population_size, self.domain, self.beta)
 
     def values_below(self, k: int) -> float:
         """Return the expected number of the table's values with fewer than `k` people."""
@@ -101,16 +102,16 @@ class ProbabilisticK(Document, render.PrintedTable):
     def _rows(self) -> list[list[str]]:
         return [
             [
-                "all values equally likely",
+                "the table's own shares",
                 f"{self.k:,}",
-                f"{render.expectation(self.failing)} of {self.domain:,}",
+                f"{render.expectation(self.failing)} of {self.sizes.n_classes:,}",
+            ],
+            [
+                "all values equally likely",
+                f"{self.even_k:,}",
+                f"{render.expectation(self.even_failing)} of {self.domain:,}",
             ],
             ["the same, by Chernoff", f"{self.chernoff:,}", ""],
-            [
-                "the table's own shares",
-                f"{self.table_k:,}",
-                f"{render.expectation(self.table_failing)} of {self.sizes.n_classes:,}",
-            ],
         ]
 
     def _header(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.columns import as_names, require
 from anonrisk.core.interrupt import limited, time_is_up
 from anonrisk.core.progress import tell
 from anonrisk.core.render import count_of, named
@@ -15,9 +16,11 @@ from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError, EmptyTableError, PlanError, TooManyClassesError
 from anonrisk.measures.counts.question import ClassesWithValues
 from anonrisk.measures.recode import Star
+from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.before import before_plan
 from anonrisk.planning.goal import MET, PlanGoal
 from anonrisk.planning.goals import with_rules
+from anonrisk.planning.knows_method import attacked
 from anonrisk.planning.lattice.full_domain import best_of
 from anonrisk.planning.losses.choose import OF_COLUMNS, loss_of
 from anonrisk.planning.previous import as_before
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import PlanMethod
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.tally import Tally
+    from anonrisk.planning.attack import PlanAttack
     from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.losses.base import Loss
     from anonrisk.planning.options import PlanOptions
@@ -92,14 +96,22 @@ class PlanSearch:
 
         That may be told what each column is offered. None where there are too many classes.
         """
-        request, lost = self.request, self.loss_about
         tell("counting the classes")
-        counted = (*request.qid, *beside(request.about, request.unit))
-        whole = self._tally(engine, frame, (*dict.fromkeys((*counted, *lost)),))
-        if whole is None:
-            return None
+        whole = self._tally(engine, frame, self._looked_at)
+        return None if whole is None else self._best_of(whole)
+
+    @property
+    def _looked_at(self) -> Qid:
+        """The columns that the search looks at: those to recode, and others."""
+        about = beside(self.request.about, self.request.unit)
+        return (*dict.fromkeys((*self.request.qid, *about, *self.loss_about)),)
+
+    def _best_of(self, whole: Tally) -> Callable[..., Plan]:
+        """Return what makes the plan of least loss of a counted table, as `counted` does."""
+        request, lost = self.request, self.loss_about
         request.check_values(whole)
         loss = loss_of(self.options.loss, whole, request.qid, *lost)
+        counted = (*request.qid, *beside(request.about, request.unit))
         tally = whole.only(counted) if lost else whole
         n, who = tally.n_records, "record"
         if request.unit is not None:
@@ -136,6 +148,45 @@ class PlanSearch:
                         price = _price(what, partial(make, wanted, by_column))
                     prices.append(replace(price, partial=bool(clock.cut_short)))
         return PlanPrices(_price("as planned", lambda: plan), tuple(prices))
+
+    def attack(self, plan: Plan, frame: Any, sensitive: Any) -> PlanAttack:
+        """Count the table once, and measure what is learned by whoever could make the plan."""
+        request = self.request
+        if request.unit is not None:
+            raise PlanError(
+                "who learns what of a plan about persons with several records is not measured: "
+                "plan without unit= on a table of one row per person"
+            )
+        if plan.partial:
+            raise PlanError(
+                "the search of this plan was stopped, so that nobody could make it again: let it "
+                "end, then ask who learns what"
+            )
+        with one_state(frame, "plan"), limited(None):
+            engine = engine_for(frame)
+            goals = tuple(goal for rule in plan.class_rules for goal in rule.goals)
+            about = (*(goal.column for goal in goals), *self.loss_about)
+            hidden = tuple(name for name in dict.fromkeys(about) if name not in request.qid)
+            names = hidden
+            if sensitive is not None:
+                columns = engine.schema(frame).columns
+                names = as_names(sensitive, "sensitive", columns)
+                require(names, "sensitive", columns)
+            wrong = next((name for name in names if name in request.qid), None)
+            if wrong is not None:
+                raise ArgumentError(f"sensitive {wrong!r} is a quasi-identifier of the plan")
+            looked_at = self._looked_at
+            tally = self._tally(engine, frame, (*dict.fromkeys((*looked_at, *names)),))
+            if tally is None:
+                raise PlanError("the table has too many classes to be counted at once")
+
+            def make(world: Tally) -> Plan:
+                return self._best_of(world.only(looked_at))(request.deciding)
+
+            by_counts = not self.loss_about and all(
+                FORMULAS[goal.score].order != "r" for goal in goals
+            )
+            return attacked(plan, tally, make, sensitive=names, hidden=hidden, by_counts=by_counts)
 
     def lines(self, plan: Plan) -> Iterator[tuple[str, PlanRequest, Mapping[Name, Any]]]:
         """Yield what could be otherwise than in a plan: a request, and what columns are offered."""

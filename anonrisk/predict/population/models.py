@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from math import erfc, log, prod, sqrt
 from typing import TYPE_CHECKING
@@ -56,9 +55,9 @@ def leaves_room(figure: float, known: Interval) -> bool:
 def doubted(model_estimate: ModelEstimate, known: Bounds) -> ModelEstimate:
     """Mark an estimate of uniques, or else of matches, that the bounds do not vouch for.
 
-    Signs that a model sees itself (classes of Pitman's kind, a good fit) told little about the
-    error where that was measured; an estimate that the bounds vouch for was never far off. See
-    ``docs/measures/predict_population.md``.
+    Signs that a model sees itself (classes of Pitman's kind, a good fit, the people that it
+    implies) told little about the error where that was measured; an estimate that the bounds vouch
+    for was never far off. See ``docs/measures/predict_population.md``.
     """
     figure, bounds = (
         (model_estimate.matches, known.matches)
@@ -222,7 +221,7 @@ def estimate(
     Examples
     --------
     >>> from anonrisk.predict.population import Sample, estimate
-    >>> found = estimate(Sample.of({1: 40, 2: 10, 3: 5}, 150))
+    >>> found = estimate(Sample.of({1: 400, 2: 150, 3: 60, 4: 30, 5: 10}, 1500))
     >>> found.uniques.low <= found["dankar"].uniques <= found.uniques.high
     True
     """
@@ -241,8 +240,8 @@ def estimate(
             "from it?): the bounds are no longer 95% ones, and no model holds"
         )
     if model == "auto":
-        return _result(sample, outcome, [_tried(sample, name) for name in _asked(sample)])
-    result = _result(sample, outcome, [_one(sample, model, independence)])
+        return _result(sample, outcome, [_tried(sample, name, outcome) for name in _asked(sample)])
+    result = _result(sample, outcome, [_one(sample, model, outcome, independence)])
     _warn_of_doubt(result.estimates[0])
     return result
 
@@ -278,18 +277,21 @@ def estimate_weighted(
     return result
 
 
-def dankar(sample: Sample) -> ModelEstimate:
-    """Choose among the models as Dankar et al. (2012) do.
+def dankar(sample: Sample, known: Bounds | None = None) -> ModelEstimate:
+    """Choose among the models as Dankar et al. (2012) do, doubtful ones left out.
 
     Parameters
     ----------
     sample : Sample
         The table's class sizes and the size of the population.
+    known : Bounds, optional
+        The bounds of the same sample, where they were computed already.
 
     Returns
     -------
     ModelEstimate
-        That of the model chosen; `note` names it.
+        That of the model chosen; `note` names it. A `ModelError` where each model that the rule
+        chooses from is doubtful or fails.
 
     See Also
     --------
@@ -301,7 +303,8 @@ def dankar(sample: Sample) -> ModelEstimate:
     Notes
     -----
     P7: up to a sampling fraction of 0.1 Pitman, else the lower of Zayatz and SNB, or Zayatz where
-    SNB fails. It is a rule, not a bound.
+    SNB fails. It is a rule, not a bound. The paper takes either whatever the bounds say; here a
+    model that is marked doubtful is not taken.
 
     References
     ----------
@@ -310,17 +313,26 @@ def dankar(sample: Sample) -> ModelEstimate:
 
     Examples
     --------
-    >>> dankar(Sample.of({1: 40, 2: 6, 3: 2, 9: 3}, 75_000)).note
-    'by pitman; a rule, not a bound'
+    >>> dankar(Sample.of({1: 400, 2: 150, 3: 60, 4: 30, 5: 10}, 1500)).note
+    'by snb; a rule, not a bound'
     """
     instance_of(sample, Sample, "sample")
-    if sample.f <= FINITE:
-        chosen = pitman(sample)
-    else:
-        chosen = zayatz(sample)
-        # Where SNB fails, Zayatz stands alone: so says the rule.
-        with suppress(ModelError):
-            chosen = min(chosen, snb(sample), key=lambda item: item.uniques or 0.0)
+    if known is None:
+        known = bounds(sample)
+    candidates, refused = [], []
+    for model in (pitman,) if sample.f <= FINITE else (zayatz, snb):
+        try:
+            candidate = doubted(model(sample), known)
+        except ModelError as error:
+            refused.append(str(error))
+            continue
+        if candidate.doubtful:
+            refused.append(f"{candidate.model} is doubtful ({candidate.note})")
+        else:
+            candidates.append(candidate)
+    if not candidates:
+        raise ModelError(f"no model that the rule takes here: {'; '.join(refused)}")
+    chosen = min(candidates, key=lambda item: item.uniques or 0.0)
     note = f"by {chosen.model}; a rule, not a bound"
     return replace(chosen, model="dankar", formula="P7", note=note)
 
@@ -393,7 +405,9 @@ def _asked(sample: Sample) -> list[str]:
     return ["dankar", "dis", "benedetti_franconi"]
 
 
-def _one(sample: Sample, model: str, independence: Independence | None = None) -> ModelEstimate:
+def _one(
+    sample: Sample, model: str, known: Bounds, independence: Independence | None = None
+) -> ModelEstimate:
     if model in _OF_UNIQUES and not sample.s(1):
         return ModelEstimate(
             model,
@@ -405,11 +419,11 @@ def _one(sample: Sample, model: str, independence: Independence | None = None) -
         )
     if model == "loglinear" and independence is not None:
         return loglinear(sample, independence)
-    return _POINT[model](sample)
+    return dankar(sample, known) if model == "dankar" else _POINT[model](sample)
 
 
-def _tried(sample: Sample, model: str) -> ModelEstimate:
-    return _or_reason(model, lambda: _one(sample, model))
+def _tried(sample: Sample, model: str, known: Bounds) -> ModelEstimate:
+    return _or_reason(model, lambda: _one(sample, model, known))
 
 
 def _or_reason(model: str, ask: Callable[[], ModelEstimate]) -> ModelEstimate:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # but where there are several.
 _STARTS = [(a, b) for a in (-3.0, -1.0, 0.0, 1.0, 3.0) for b in (-4.0, -2.0, -0.5, 1.0, 3.0)]
 _FAR = 30.0
+# A fit whose classes hold this share more or fewer people than there are contradicts itself.
+_OFF = 0.1
 
 
 def snb(histogram: Histogram | Sample, population_size: int = 0) -> ModelEstimate:
@@ -49,7 +51,8 @@ def snb(histogram: Histogram | Sample, population_size: int = 0) -> ModelEstimat
     -----
     P6: population classes have 1 + NB(α, β) people; their number K is Shlosser's third estimator,
     and α and β fit the table's classes of one and of two. Refused below a sampling fraction of
-    0.1, where K is up to twice too high.
+    0.1, where K is up to twice too high. Nothing in the fit makes its classes hold N people,
+    K (1 + α(1 − β)/β): a tenth more or fewer, and it is doubtful.
 
     References
     ----------
@@ -73,6 +76,9 @@ def snb(histogram: Histogram | Sample, population_size: int = 0) -> ModelEstimat
     K = shlosser(sample)
     alpha, beta = _fit(sample, K)
     uniques = K * beta**alpha
+    people = K * (1 + alpha * (1 - beta) / beta)
+    off = abs(people - sample.N) > _OFF * sample.N
+    implied = f"; its classes would hold {people:,.0f} people, not {sample.N:,}" if off else ""
     return ModelEstimate(
         "snb",
         "P6",
@@ -81,7 +87,8 @@ def snb(histogram: Histogram | Sample, population_size: int = 0) -> ModelEstimat
         singletons_unique=min(1.0, sample.f * uniques / sample.s(1)),
         matches=min(float(sample.s(1)), K * sample.f * _thinned(alpha, beta, sample.f)),
         parameters={"alpha": alpha, "beta": beta, "classes": K},
-        note="too high where the sample is small",
+        doubtful=off,
+        note=f"too high where the sample is small{implied}",
     )
 
 
