@@ -198,7 +198,7 @@ def test_a_disk_that_is_full_is_said_and_leaves_nothing(tmp_path, monkeypatch):
         return plain(self, mode, *args, **kwargs)
 
     monkeypatch.setattr(Path, "open", full)
-    with pytest.raises(UnwritableTableError, match="No space left .*TMPDIR"):
+    with pytest.raises(UnwritableTableError, match=r"No space left .*TMPDIR"):
         Release({"t": path}, POLICY).check()
     assert list(private.iterdir()) == []
 
@@ -230,8 +230,6 @@ def test_a_table_in_a_database_is_read_in_one_transaction(ledger, monkeypatch):
 
 def test_what_is_copied_is_what_was_digested(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"zip\n1011\n")
-    (found,) = files_module.published_files(
-        {"t": tmp_path / "a.csv"}, copies=tmp_path / "copies"
-    )
+    (found,) = files_module.published_files({"t": tmp_path / "a.csv"}, copies=tmp_path / "copies")
     copy = (tmp_path / "copies" / "a.csv").read_bytes()
     assert (found.size, found.sha256) == (len(copy), hashlib.sha256(copy).hexdigest())

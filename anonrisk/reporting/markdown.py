@@ -79,7 +79,7 @@ def _release(document: dict[str, Any]) -> Iterator[str]:
     if document["approvals"]["asked"]:
         value = document["approvals"]["given"]
         yield from _heading(f"{len(value)} of {document['approvals']['asked']} approvals")
-        yield from (f"- {plain(item['by'])}, {plain(item['at'])}" for item in value)
+        yield from (f"- {plain(item['by'])}, {plain(item['key'])}" for item in value)
     if document["chain"]:
         earlier = ", ".join(map(plain, document["chain"]["earlier"])) or "none"
         yield from _heading("What was published before")

@@ -133,10 +133,14 @@ def check(
     if key is not None and before.unknown:
         named = ", ".join(map(repr, before.unknown))
         findings.append(unknown("files", f"{_NO_DIGEST}: {named}"))
-    digest = None if before.unknown else release.digest_of(before.to_dict())
+    digest = None
     kept: tuple[Approval, ...] = ()
-    if key is not None and digest is not None:
-        kept, why = approving.counted(approvals, digest=digest, by=by, key=key)
+    if not before.unknown:
+        agreed = release.statement_of(before)
+        digest = approving.digest_of(agreed)
+        kept, why = approving.counted(
+            approvals, statement=agreed, approvers=release.approvers, by=by
+        )
         if by is not None and release.approvals:
             findings.append(approving.finding(kept, why, release.approvals))
     verdict = ReleaseVerdict(

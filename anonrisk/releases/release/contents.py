@@ -102,10 +102,6 @@ class Contents:
         """The tables that have no digest."""
         return tuple(name for name, digest in self.digests.items() if digest is None)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values that serialise as JSON."""
-        return {"files": [vars(file) for file in self.files], "tables": dict(self.digests)}
-
 
 def contents_of(tables: Mapping[str, Any], key: Key | bytes | None) -> Contents:
     """Read every byte of the files, and every row of tables that are none."""
