@@ -168,6 +168,17 @@ def test_approvers_have_names_and_keys_of_their_own(stated, said):
         read_approvers(stated, Path())
 
 
+def test_what_others_have_written_reads_no_file_of_this_machine(tmp_path):
+    path = tmp_path / "ada.pub"
+    person("Ada").public.save(path)
+    stated = {"Ada": str(path)}
+    assert read_approvers(stated, Path()) == {"Ada": PEOPLE["Ada"]}
+    with pytest.raises(PolicyError, match="this is not an Ed25519 key"):
+        read_approvers(stated)
+    with pytest.raises(PolicyError, match="this is not an Ed25519 key"):
+        read_approvals(envelope(json.dumps({"predicate": {"approvers": stated}}).encode()))
+
+
 @given(st.lists(st.sampled_from(NAMES), max_size=6))
 def test_as_many_count_as_there_are_other_people(names):
     kept, why = those(*map(approval, names), by="grace")

@@ -12,10 +12,10 @@ import base64
 import hashlib
 import hmac
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from anonrisk.core.documents import canonical
+from anonrisk.core.paths import as_path
 from anonrisk.errors import ManifestError, MissingLibraryError, SecretKeyError, WrongKeyError
 from anonrisk.pseudonyms.key_files import read_key_file, write_key_file
 from anonrisk.pseudonyms.ssh_agent import AgentKey, wire_form
@@ -205,7 +205,7 @@ class SigningKey:
 
         Of a public key (.pub) the private one is asked of the SSH agent, whenever it signs.
         """
-        if Path(path).suffix == ".pub":
+        if as_path(path, "a key file", SecretKeyError).suffix == ".pub":
             return cls(AgentKey(PublicKey.from_file(path).reveal()))
         return cls.from_bytes(read_key_file(path, shared=shared))
 

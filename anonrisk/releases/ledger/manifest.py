@@ -6,7 +6,6 @@ import hashlib
 import json
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from anonrisk._version import __version__
@@ -483,7 +482,7 @@ class Manifest(Document, PrintedTable):
             kept, why = counted(
                 map(Approval.of, self.approvals),
                 statement=agreed,
-                approvers=read_approvers(terms.get("approvers"), Path()),
+                approvers=read_approvers(terms.get("approvers")),
                 by=self.by,
             )
         except AnonRiskError as error:

@@ -85,8 +85,11 @@ def digest_of(statement: bytes) -> str:
     return f"sha256:{hashlib.sha256(statement).hexdigest()}"
 
 
-def read_approvers(value: Any, folder: Path) -> dict[str, PublicKey]:
-    """Read who may approve, by their names: public keys, or where their files are."""
+def read_approvers(value: Any, folder: Path | None = None) -> dict[str, PublicKey]:
+    """Read who may approve, by their names: public keys, or files of them that begin at a folder.
+
+    Without one no file is read: what others have written names none of this machine.
+    """
     value = {} if value is None else value
     if not isinstance(value, Mapping):
         raise PolicyError("approvers is a mapping of names to public keys, or to their files")
@@ -108,13 +111,11 @@ def is_written_out(key: str) -> bool:
     return key.lstrip().startswith(_WRITTEN_OUT)
 
 
-def _public_key(value: Any, who: str, folder: Path) -> PublicKey:
+def _public_key(value: Any, who: str, folder: Path | None) -> PublicKey:
     where = f"approvers[{who!r}]"
-    if isinstance(value, Path):
-        value = str(value)
-    text = fields.text(value, where)
+    text = fields.text(str(value) if isinstance(value, Path) else value, where)
     try:
-        if is_written_out(text):
+        if folder is None or is_written_out(text):
             return PublicKey.from_bytes(text.encode())
         return PublicKey.from_file(folder / text)
     except AnonRiskError as error:
@@ -126,7 +127,7 @@ def read_approvals(text: str) -> tuple[Approval, ...]:
     try:
         envelope = Envelope.of(_READER.json(text))
         approvers = _READER.json(envelope.payload)["predicate"]["approvers"]
-        keys = read_approvers(approvers, Path())
+        keys = read_approvers(approvers)
     except (KeyError, TypeError, ValueError, AttributeError, AnonRiskError) as error:
         if isinstance(error, PolicyError):
             raise
