@@ -174,6 +174,7 @@ def test_a_manifest_that_was_written_over_is_refused(sealed, change, message):
         (lambda e: {**e, "payload": 7}, "not a manifest of anonrisk"),
         (lambda e: {**e, "signatures": [{**e["signatures"][0], "sig": "?"}]}, "not written in"),
         (lambda e: {**e, "signatures": [{**e["signatures"][0], "x": 1}]}, "not a manifest"),
+        (lambda e: {**e, "signatures": [{**e["signatures"][0], "keyid": "a\n"}]}, "has no key"),
         (lambda e: {**e, "signatures": {}}, "not in its one form"),
         (lambda e: {**e, "more": 1}, "not in its one form"),
         (lambda e: {"payload": e["payload"]}, "not a manifest of anonrisk"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 _PURPOSE = "manifest"
+# Whatever others call their keys is shown in errors.
+_KEY_ID = re.compile(r"[!-~]{1,200}")
 # Enough to tell keys apart, in hexadecimal digits.
 _ID_DIGITS = 16
 _SSH_PRIVATE = b"-----BEGIN OPENSSH PRIVATE KEY-----"
@@ -72,7 +75,8 @@ class Signature:
 
     def __post_init__(self) -> None:
         """Reject what is no signature; each has one form."""
-        if not isinstance(self.keyid, str) or base64.b64encode(self._bytes).decode() != self.sig:
+        named = isinstance(self.keyid, str) and _KEY_ID.fullmatch(self.keyid)
+        if not named or base64.b64encode(self._bytes).decode() != self.sig:
             raise ManifestError("a signature has no key, or is not written in Base64")
 
     @classmethod

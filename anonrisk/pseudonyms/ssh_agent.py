@@ -40,7 +40,9 @@ class AgentKey:
         begin = _text(_KIND) + _SIGNATURE_BYTES.to_bytes(4, "big")
         signed = _SIGNED + (len(begin) + _SIGNATURE_BYTES).to_bytes(4, "big") + begin
         if not answer.startswith(signed) or len(answer) != len(signed) + _SIGNATURE_BYTES:
-            raise SecretKeyError("the SSH agent did not sign: it has no such key (ssh-add -l)")
+            raise SecretKeyError(
+                "the SSH agent did not sign: it has no such key (ssh-add -l), or was told not to"
+            )
         return answer[len(signed) :]
 
 
@@ -64,6 +66,8 @@ def _asked(request: bytes) -> bytes:
             agent.sendall(_text(request))
             with agent.makefile("rb") as answer:
                 return answer.read(int.from_bytes(answer.read(4), "big"))
-    except (OSError, AttributeError) as error:
-        why = getattr(error, "strerror", None) or "there are none on this system"
+    except AttributeError:
+        raise SecretKeyError("this system has no SSH agents: sign with a key in a file") from None
+    except OSError as error:
+        why = error.strerror or "it does not answer"
         raise SecretKeyError(f"the SSH agent cannot be asked: {why}") from None

@@ -490,7 +490,7 @@ class Manifest(Document, PrintedTable):
         asked = terms.get("approvals")
         if why or type(asked) is not int or len(kept) < asked:
             said = why[0] if why else f"{len(kept)} of {asked} are there"
-            raise ManifestError(f"the approvals of the manifest do not hold: {said}")
+            raise ManifestError(f"the approvals of the manifest do not hold: {shown(said)}")
 
     def _refuse_expired(self, at: date) -> None:
         for stated in self.waivers:

@@ -39,6 +39,6 @@ def statement(
     for name, digest in digests.items():
         if digest is not None:
             how, _, value = digest.partition(":")
-            subject.append({"name": name, "digest": {f"{how} of rows": value}})
+            subject.append({"name": name, "digest": {f"anonrisk-rows-{how}": value}})
     about = {"subject": subject, "predicateType": kind, "predicate": predicate}
     return written({"_type": _TYPE, **about})
