@@ -75,7 +75,8 @@ class Signature:
 
     def __post_init__(self) -> None:
         """Reject what is no signature; each has one form."""
-        named = isinstance(self.keyid, str) and _KEY_ID.fullmatch(self.keyid)
+        keyid: Any = self.keyid
+        named = isinstance(keyid, str) and _KEY_ID.fullmatch(keyid)
         if not named or base64.b64encode(self._bytes).decode() != self.sig:
             raise ManifestError("a signature has no key, or is not written in Base64")
 
@@ -196,9 +197,8 @@ class SigningKey:
     def from_bytes(cls, pem: bytes) -> Self:
         """Read a private key in PEM or as OpenSSH writes it, for example from a vault's client."""
         ed25519, form = _library()
-        of_ssh = isinstance(pem, bytes) and pem.lstrip().startswith(_SSH_PRIVATE)
-        load = form.load_ssh_private_key if of_ssh else form.load_pem_private_key
-        secret = _loaded(load, pem, password=None)
+        loads = (form.load_ssh_private_key, form.load_pem_private_key)
+        secret = _loaded(pem, _SSH_PRIVATE, *loads, password=None)
         if not isinstance(secret, ed25519.Ed25519PrivateKey):
             raise SecretKeyError(f"this is not {_FORMS}")
         return cls(secret)
@@ -254,8 +254,7 @@ class PublicKey:
     def from_bytes(cls, pem: bytes) -> Self:
         """Read a public key in PEM, or a line as OpenSSH writes it."""
         ed25519, form = _library()
-        of_ssh = isinstance(pem, bytes) and pem.lstrip().startswith(b"ssh-")
-        key = _loaded(form.load_ssh_public_key if of_ssh else form.load_pem_public_key, pem)
+        key = _loaded(pem, b"ssh-", form.load_ssh_public_key, form.load_pem_public_key)
         if not isinstance(key, ed25519.Ed25519PublicKey):
             raise SecretKeyError(f"this is not {_FORMS}")
         return cls(key)
@@ -318,13 +317,14 @@ def _hmac(message: bytes, key: Key) -> bytes:
     return hmac.digest(key.derived(_PURPOSE), message, "sha256")
 
 
-def _loaded(load: Any, pem: Any, **how: Any) -> Any:
-    """Read PEM; what the library says of a key is withheld, since it may quote it."""
+def _loaded(text: Any, begin: bytes, of_ssh: Any, of_pem: Any, **how: Any) -> Any:
+    """Read a key by how it begins; what the library says of it is withheld: it may quote it."""
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
-        return load(pem, **how)
-    except (TypeError, ValueError, UnsupportedAlgorithm):
+        load = of_ssh if text.lstrip().startswith(begin) else of_pem
+        return load(text, **how)
+    except (AttributeError, TypeError, ValueError, UnsupportedAlgorithm):
         raise SecretKeyError(f"this is not {_FORMS}") from None
 
 
