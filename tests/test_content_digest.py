@@ -151,8 +151,8 @@ def test_rows_that_nobody_gives_are_not_verified(tmp_path):
         ArgumentError, match="tables= must be a mapping of names to tables, not a list"
     ):
         manifest.verify([], tables=["patients"], key=KEY)
-    with pytest.raises(ArgumentError, match="now= takes a datetime, not a str"):
-        manifest.verify([], key=KEY, now="2026-11-16")
+    with pytest.raises(ArgumentError, match="at= takes a date, not a str"):
+        manifest.verify([], key=KEY, at="2026-11-16")
     with pytest.raises(WrongKeyError):
         manifest.verify([], tables={"patients": pd.DataFrame(CELLS)}, key=OTHER)
 
@@ -162,7 +162,7 @@ def test_rows_of_a_release_that_a_public_key_verifies_need_the_key_of_the_ledger
     seal, tables = SigningKey.generate(), {"patients": pd.DataFrame(CELLS)}
     manifest = published(content_digest(tables["patients"], key=KEY)).sealed(seal)
     found = manifest.verify([], tables=tables, key=KEY, public_key=seal.public)
-    assert found.sealed_by.startswith("ed25519")
+    assert found.sealed_by == seal.public.key_id
     with pytest.raises(ArgumentError, match="tables= takes key="):
         manifest.verify([], tables=tables, public_key=seal.public)
     with pytest.raises(ManifestError, match="the key is not the ledger's"):

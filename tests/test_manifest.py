@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import stat
 import subprocess
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from keys import KEY, OTHER
+from keys import KEY, OTHER, person
 from released import append, manifest_of, verdict_of
 
 from anonrisk.core.documents import canonical
@@ -28,7 +30,7 @@ from anonrisk.errors import (
     WrongKeyError,
 )
 from anonrisk.pseudonyms import seal as seal_module
-from anonrisk.pseudonyms.seal import PublicKey, Seal, SigningKey
+from anonrisk.pseudonyms.seal import PublicKey, Signature, SigningKey, signed_bytes
 from anonrisk.releases.ledger.ledger import Ledger
 from anonrisk.releases.ledger.manifest import Manifest
 from anonrisk.releases.release import published_files as files_module
@@ -75,11 +77,20 @@ def test_the_form_is_the_one_that_the_page_says(sealed):
     written = sealed.to_bytes()
     assert written.isascii()
     assert written.endswith(b"}\n")
-    read = json.loads(written)
-    assert list(read) == sorted(read)
-    again = json.dumps(read, sort_keys=True, separators=(",", ":")) + "\n"
-    assert again.encode() == written
-    columns = {one["name"]: one["role"] for one in read["tables"][0]["columns"]}
+    envelope = json.loads(written)
+    assert sorted(envelope) == ["payload", "payloadType", "signatures"]
+    assert envelope["payloadType"] == "application/vnd.in-toto+json"
+    payload = base64.b64decode(envelope["payload"])
+    read = json.loads(payload)
+    for document, text in ((envelope, written.removesuffix(b"\n")), (read, payload)):
+        assert json.dumps(document, sort_keys=True, separators=(",", ":")).encode() == text
+    assert read["_type"] == "https://in-toto.io/Statement/v1"
+    assert read["predicateType"] == "urn:anonrisk:release:v1"
+    assert read["subject"] == [
+        {"name": name, "digest": {"sha256": hashlib.sha256(data).hexdigest()}}
+        for name, data in (("a.csv", b"zip\n1011\n"), ("deep/b.csv", b"zip\n1012\n"))
+    ]
+    columns = {one["name"]: one["role"] for one in read["predicate"]["tables"][0]["columns"]}
     assert columns == {"zip": "quasi", "né": "not looked at", "row labels": "not looked at"}
 
 
@@ -103,7 +114,7 @@ def test_every_byte_counts():
     """Whichever byte is another one, in whichever bit: it is not read, or does not verify."""
     manifest = manifest_of(tables=(), verdict={"status": "pass", "x": 0.25}).sealed(KEY)
     written = manifest.to_bytes()
-    assert len(written) < 700
+    assert len(written) < 1100
     for place in range(len(written)):
         for bit in (0, 2, 5):
             changed = bytearray(written)
@@ -120,14 +131,16 @@ def test_every_byte_counts():
     [
         (lambda t: t.replace('"by":', '"by":"B","by":', 1), "'by' is written twice"),
         (lambda t: t.replace('"status":"pass"', '"status":"fail"', 1), "contradicts the rest"),
-        (lambda t: t.replace('{"anon', '{ "anon', 1), "not in its one form"),
+        (lambda t: t.replace('{"_type', '{ "_type', 1), "not in its one form"),
         (lambda t: t.replace('"at":', '"aa":1,"at":', 1), "'aa' of the manifest contradicts"),
         (lambda t: t.replace('"role":"quasi"', '"role":"direct"', 1), "'tables' of the manifest"),
         (lambda t: t.replace('"size":9', '"size":9.0', 1), "this is not a manifest of anonrisk"),
         (lambda t: t.replace('"sha256":"', '"sha256":"F', 1), "size or SHA-256 is not valid"),
-        (lambda t: t.replace('"kind":"hmac-', '"kind":"', 1), "seal of an unknown kind"),
-        (lambda t: t.replace('_manifest":1', '_manifest":2', 1), "version 2, .* reads 1"),
-        (lambda t: t.replace('_manifest":1', '_manifest":0', 1), "contradicts the rest"),
+        (lambda t: t.replace("release:v1", "release:v2", 1), "version 2, .* reads 1"),
+        (lambda t: t.replace("release:v1", "release:v0", 1), "'predicateType' of the manifest"),
+        (lambda t: t.replace("Statement/v1", "Statement/v0.1", 1), "'_type' of the manifest"),
+        (lambda t: t.replace('"name":"a.csv"', '"name":"b.csv"', 1), "'subject' of the manifest"),
+        (lambda t: t.replace('"subject":', '"more":1,"subject":', 1), "'more' of the manifest"),
         (lambda t: t.replace('"path":"a.csv"', '"path":"../a.csv"', 1), "out of its folder"),
         (lambda t: t.replace('"path":"a.csv"', '"path":"/a.csv"', 1), "out of its folder"),
         (lambda t: t.replace('"path":"a.csv"', '"path":"x//a.csv"', 1), "out of its folder"),
@@ -143,11 +156,35 @@ def test_every_byte_counts():
     ],
 )
 def test_a_manifest_that_was_written_over_is_refused(sealed, change, message):
-    text = sealed.to_bytes().decode()
+    envelope = json.loads(sealed.to_bytes())
+    text = base64.b64decode(envelope["payload"]).decode()
     changed = change(text)
     assert changed != text
+    payload = base64.b64encode(changed.encode()).decode()
     with pytest.raises(ManifestError, match=message):
-        Manifest.from_bytes(changed.encode())
+        Manifest.from_bytes((canonical({**envelope, "payload": payload}) + "\n").encode())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda e: {**e, "payloadType": "application/json"}, "does not hold application/vnd"),
+        (lambda e: {**e, "payload": e["payload"][:-1]}, "not a manifest of anonrisk"),
+        (lambda e: {**e, "payload": e["payload"] + "\n"}, "not a manifest of anonrisk"),
+        (lambda e: {**e, "payload": 7}, "not a manifest of anonrisk"),
+        (lambda e: {**e, "signatures": [{**e["signatures"][0], "sig": "?"}]}, "not written in"),
+        (lambda e: {**e, "signatures": [{**e["signatures"][0], "x": 1}]}, "not a manifest"),
+        (lambda e: {**e, "signatures": [{**e["signatures"][0], "keyid": "a\n"}]}, "has no key"),
+        (lambda e: {**e, "signatures": {}}, "not in its one form"),
+        (lambda e: {**e, "more": 1}, "not in its one form"),
+        (lambda e: {"payload": e["payload"]}, "not a manifest of anonrisk"),
+        (lambda _: [], "not a manifest"),
+    ],
+)
+def test_an_envelope_that_is_none_of_ours_is_refused(sealed, change, message):
+    changed = change(json.loads(sealed.to_bytes()))
+    with pytest.raises(ManifestError, match=message):
+        Manifest.from_bytes((canonical(changed) + "\n").encode())
 
 
 @pytest.mark.parametrize("path", ["", ".", "..", "a/../b", "/a", "a\\b", "./a", "a//b", "a/"])
@@ -303,12 +340,22 @@ def test_a_manifest_that_contradicts_itself_is_refused(folder, changes, message)
 
 
 def test_waivers_hold_until_the_end_of_their_last_day(folder):
-    manifest = manifest_of(folder, waivers=(WAIVER,)).sealed(KEY)
-    last = datetime(2026, 12, 31, 23, 59, tzinfo=UTC)
-    assert "agreed" in repr(manifest.verify(folder, key=KEY, now=last))
+    published = {"at": "2026-12-30T23:59:59+00:00", "tables": ()}
+    manifest = manifest_of(waivers=(WAIVER,), **published).sealed(KEY)
+    last = date(2026, 12, 31)
+    assert "agreed" in repr(manifest.verify([], key=KEY, at=last))
     assert "agreed" in repr(manifest)
+    # It does not undo what was published, whatever the day is by now.
+    assert "expires 2026-12-31" in repr(manifest.verify([], key=KEY))
     with pytest.raises(ManifestError, match=r"for 'patients' by 'B\. Owner' expired on 2026-12-31"):
-        manifest.verify(folder, key=KEY, now=datetime(2027, 1, 1, tzinfo=UTC))
+        manifest.verify([], key=KEY, at=date(2027, 1, 1))
+    with pytest.raises(ManifestError, match="on 2026-12-29 the release was not published yet, but"):
+        manifest.verify([], key=KEY, at=date(2026, 12, 29))
+    with pytest.raises(ArgumentError, match="at= takes a date, not a datetime"):
+        manifest.verify([], key=KEY, at=datetime(2026, 12, 31, tzinfo=UTC))
+    late = replace(manifest, at="2027-01-01T00:00:00+00:00", signatures=()).sealed(KEY)
+    with pytest.raises(ManifestError, match="expired on 2026-12-31"):
+        late.verify([], key=KEY)
     without_end = {key: value for key, value in WAIVER.items() if key != "expires"}
     manifest = manifest_of(folder, waivers=(without_end,)).sealed(KEY)
     with pytest.raises(ManifestError, match="has no expires"):
@@ -346,12 +393,46 @@ def test_without_a_seal_or_a_key_nothing_is_verified(folder, sealed):
     with pytest.raises(ArgumentError, match="takes a PublicKey"):
         sealed.verify(folder, public_key=b"x" * 32)
     # Who seals what another has written needs the key.
-    forged = replace(sealed, by="Somebody", seal=sealed.seal)
+    forged = replace(sealed, by="Somebody", signatures=sealed.signatures)
     with pytest.raises(ManifestError, match="seal does not fit"):
         forged.verify(folder, key=KEY)
-    told = replace(Seal.of(b"anything", OTHER), key_id=sealed.seal.key_id)
-    with pytest.raises(ManifestError, match="seal does not fit"):
-        replace(sealed, seal=told).verify(folder, key=KEY)
+    (own,) = sealed.signatures
+    told = replace(Signature.made(sealed.envelope.payload, OTHER), keyid=own.keyid)
+    # Nor does a second one of that name help.
+    for signatures in ((told,), (own, told), (told, own)):
+        with pytest.raises(ManifestError, match="seal does not fit"):
+            replace(sealed, signatures=signatures).verify(folder, key=KEY)
+
+
+def test_what_is_signed_is_as_the_standard_says():
+    """The test vector of DSSE's protocol, and lengths in bytes."""
+    vector = b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
+    assert signed_bytes("http://example.com/HelloWorld", b"hello world") == vector
+    assert signed_bytes("é", "é ü".encode()) == "DSSEv1 2 é 5 é ü".encode()
+    assert signed_bytes("", b"") == b"DSSEv1 0  0 "
+
+
+def test_several_keys_seal_one_manifest(folder):
+    """Each is checked by the library of the keys alone, from what is in the file."""
+    names = ("Ada", "Grace")
+    manifest = manifest_of(folder).sealed(KEY)
+    for name in names:
+        manifest = manifest.sealed(person(name))
+    # Once more changes nothing: Ed25519 signs the same text the same way.
+    again = manifest.sealed(person("Ada"))
+    assert {*again.signatures} == {*manifest.signatures}
+    for name in names:
+        public = person(name).public
+        assert manifest.verify(folder, public_key=public).sealed_by == public.key_id
+    assert manifest.verify(folder, key=KEY).n_files == 1 + 1
+    envelope = json.loads(manifest.to_bytes())
+    payload = base64.b64decode(envelope["payload"])
+    message = b"DSSEv1 28 application/vnd.in-toto+json %d %b" % (len(payload), payload)
+    signed = {one["keyid"]: base64.b64decode(one["sig"]) for one in envelope["signatures"]}
+    for name in names:
+        person(name).public.reveal().verify(signed[person(name).public.key_id], message)
+    with pytest.raises(WrongKeyError, match="sealed with another key"):
+        manifest.verify(folder, public_key=person("Linus").public)
 
 
 def test_a_seal_by_ed25519_is_checked_by_everybody(folder, sealed, tmp_path):
@@ -362,26 +443,25 @@ def test_a_seal_by_ed25519_is_checked_by_everybody(folder, sealed, tmp_path):
     made.public.save(public)
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
     signed = manifest_of(folder).sealed(SigningKey.from_file(private))
-    assert signed.seal.kind == "ed25519"
     found = signed.verify(folder, public_key=PublicKey.from_file(public))
-    assert found.sealed_by == f"ed25519 {made.public.key_id}"
-    with pytest.raises(WrongKeyError, match="sealed by ed25519: verify it with public_key="):
+    assert found.sealed_by == made.public.key_id
+    with pytest.raises(WrongKeyError, match=r"SHA256:.*public_key= one by Ed25519"):
         signed.verify(folder, key=KEY)
-    with pytest.raises(WrongKeyError, match="sealed by hmac-sha256: verify it with key="):
+    with pytest.raises(WrongKeyError, match=r"\(hmac-sha256:.*, not SHA256:.*key= checks a"):
         sealed.verify(folder, public_key=made.public)
     with pytest.raises(WrongKeyError, match="another key"):
         signed.verify(folder, public_key=SigningKey.generate().public)
-    for change in ("00" * 64, signed.seal.value[:-2], "x"):
+    (signature,) = signed.signatures
+    for change in (bytes(64), base64.b64decode(signature.sig)[:-2], b"", bytes(65)):
+        wrong = replace(signature, sig=base64.b64encode(change).decode())
         with pytest.raises(ManifestError, match="seal does not fit"):
-            replace(signed, seal=replace(signed.seal, value=change)).verify(
-                folder, public_key=made.public
-            )
+            replace(signed, signatures=(wrong,)).verify(folder, public_key=made.public)
     with pytest.raises(SecretKeyError, match="File exists"):
         made.save(private)
     private.chmod(0o640)
     with pytest.raises(SecretKeyError, match=r"mode 0640\): chmod 600"):
         SigningKey.from_file(private)
-    with pytest.raises(SecretKeyError, match="not an Ed25519 key in PEM"):
+    with pytest.raises(SecretKeyError, match="not an Ed25519 key"):
         PublicKey.from_file(private)
     with pytest.raises(SecretKeyError, match="No such file"):
         SigningKey.from_file(tmp_path / "none.pem")
@@ -458,7 +538,7 @@ def test_the_chain_is_asked(folder, tmp_path):
     found = manifest.verify(folder, key=KEY, ledger=ledger)
     assert found.ledger_entry == 2
     assert "entry 2" in repr(found)
-    another = replace(manifest, by="B. Officer", seal=None).sealed(KEY)
+    another = replace(manifest, by="B. Officer", signatures=()).sealed(KEY)
     with pytest.raises(ManifestError, match=r"entry 2 .* another manifest"):
         another.verify(folder, key=KEY, ledger=ledger)
     with ledger._engine.begin() as connection:

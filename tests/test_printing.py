@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from keys import KEY
+from keys import KEY, approvers
 
 import anonrisk
 from anonrisk import AnonRiskError, Policy, predict, testing
@@ -178,6 +178,7 @@ def manifest_of(t):
 
 def release_of(t):
     about = {"name": t.zip, "audience": t.born, "separate": [t.sex], "approvals": 1}
+    about["approvers"] = approvers(one_line(t.who))
     return Release({t.zip: t.df}, t.policy, waivers=[waiver_of(t)], **about)
 
 
@@ -277,7 +278,7 @@ RESULTS = {
     ),
     "KlStep": lambda t: anonrisk.kl_after(t.df, t.q, [{t.born: 5}]).steps[1],
     "KnownByKl": lambda _: predict.Distribution.from_kl(n_values=95, kl=0.03),
-    "Approval": lambda t: Approval.given(t.zip, "sha256:" + "0" * 64, KEY),
+    "Approval": lambda t: Approval(t.zip, "sha256:" + "0" * 64, "SHA256:" + "a" * 43, "A" * 88),
     "Chain": lambda _: Chain.of(Key.generate(), "0" * 32),
     "Ledger": ledger_of,
     "LedgerEntries": lambda t: ledger_of(t).entries(),

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from keys import KEY
 
 from anonrisk import Policy
 from anonrisk.errors import ArgumentError, ReleaseBlocked
@@ -24,7 +23,7 @@ GOOD = pd.DataFrame({"zip": list("aabb")})
 BAD = pd.DataFrame({"zip": list("aab")})
 POLICY = Policy(quasi="zip", k=2, name="two <alike>")
 WAIVER = Waiver("k", "bad", "agreed | with @all", "A. Officer", "2999-12-31")
-APPROVAL = Approval.given("Grace", "sha256:0", KEY)
+APPROVAL = Approval("Grace", "sha256:0", "SHA256:x", "AAAA")
 
 
 def verdict(*names, waivers=(), **more):
@@ -142,7 +141,7 @@ def test_every_rendering_says_the_same():
     assert "@all" not in texts["markdown"]
     told = EVERYTHING.report().to_dict()["release"]
     assert [one["needed"] for one in told["waivers"]] == ["yes"]
-    assert told["approvals"] == {"asked": 1, "given": [{"by": "Grace", "at": APPROVAL.at}]}
+    assert told["approvals"] == {"asked": 1, "given": [{"by": "Grace", "key": "SHA256:x"}]}
     assert told["chain"]["earlier"] == ["spring", "summer"]
 
 

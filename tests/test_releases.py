@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from keys import KEY
+from keys import KEY, approvers, person
 
 import anonrisk
 from anonrisk import Ledger, Policy, Release, ReleaseBlocked, ReleaseVerdict
@@ -20,6 +22,7 @@ from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
     LedgerMovedError,
+    ManifestError,
     PolicyError,
     UnreadableTableError,
 )
@@ -54,6 +57,7 @@ WAIVER = {
     "owner": "A. Officer",
     "expires": "2999-12-31",
 }
+ASKED = {"approvals": 2, "approvers": approvers("Ada", "Grace", "Linus")}
 
 
 @pytest.fixture
@@ -374,17 +378,76 @@ def test_a_file_that_cannot_be_read_is_no_pass(files, ledger):
 
 
 def test_two_others_must_agree_to_exactly_this(ledger):
-    made = release(approvals=2)
-    ada, grace = (made.approve(by=who, key=KEY) for who in ("Ada", "Grace"))
+    made = release(**ASKED)
+    ada, grace = (made.approve(person(who), ledger_key=KEY) for who in ("Ada", "Grace"))
     for given_, by in (((), "me"), ((ada,), "me"), ((ada, ada), "me"), ((ada, grace), "ADA ")):
         with pytest.raises(ReleaseBlocked, match="2 approvals asked for"):
             made.publish(ledger, by=by, approvals=given_)
     assert made.check(ledger, approvals=[ada]).approvals == (ada,)
     for change in ({"people": PEOPLE[::-1].assign(zip="1011")}, {"audience": "others"}):
         with pytest.raises(ReleaseBlocked, match="the release has changed since"):
-            release(approvals=2, **change).publish(ledger, by="me", approvals=[ada, grace])
+            release(**ASKED, **change).publish(ledger, by="me", approvals=[ada, grace])
     manifest = made.publish(ledger, by="me", approvals=[ada, grace])
     assert [one["by"] for one in manifest.approvals] == ["Ada", "Grace"]
+    verified = manifest.verify([], tables={"people": PEOPLE}, key=KEY, ledger=ledger)
+    assert verified.approvals[0] == f"Ada ({person('Ada').public.key_id})"
+
+
+def with_another_key(approvals):
+    return [{**one, "keyid": person("Eve").public.key_id} for one in approvals]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda m: {"approvals": m.approvals[:1]}, "1 of 2 are there"),
+        (lambda m: {"approvals": m.approvals[:1] * 2}, "has approved it already"),
+        (lambda m: {"approvals": with_another_key(m.approvals)}, "not that of an approver"),
+        (lambda m: {"approvals": [{"by": "Ada"}]}, "are not valid: digest of an approval"),
+        (lambda m: {"by": "ADA"}, "Ada: publishes it"),
+        (lambda m: {"terms": {**m.terms, "approvals": 1}}, "about another release"),
+        (lambda m: {"terms": {**m.terms, "approvals": None}}, "about another release"),
+        (lambda m: {"terms": {**m.terms, "approvers": {}}}, "about another release"),
+        (lambda m: {"terms": {}}, "name of the manifest is not that of the release's terms"),
+        (lambda m: {"audience": "others"}, "audience of the manifest is not that"),
+        (lambda m: {"waivers": (WAIVER,)}, "waivers of the manifest is not that"),
+        (
+            lambda m: {
+                "terms": {**m.terms, "approvals": 0},
+                "verdict": {**m.verdict, "digest": release(**ASKED | {"approvals": 0}).digest(KEY)},
+            },
+            "the release has changed since",
+        ),
+    ],
+)
+def test_whoever_holds_the_key_of_the_ledger_cannot_write_approvals(ledger, change, said):
+    """Sealed anew with the ledger's key, and no approver's: it does not verify, nor get in."""
+    made = release(**ASKED)
+    given_ = [made.approve(person(who), ledger_key=KEY) for who in ("Ada", "Grace")]
+    manifest = made.publish(ledger, by="me", approvals=given_)
+    forged = replace(manifest, **change(manifest), signatures=()).sealed(KEY)
+    with pytest.raises(ManifestError, match=said):
+        forged.verify([], tables={"people": PEOPLE}, key=KEY)
+    with pytest.raises(ManifestError, match=said):
+        Ledger(ledger._engine.url.database, key=KEY).append(forged)
+
+
+def test_a_manifest_says_which_release_replaced_it(ledger):
+    rows = {"tables": {"people": PEOPLE}, "key": KEY}
+    first = release().publish(ledger, by="me")
+    assert first.verify([], **rows).replaced_by is None
+    assert first.verify([], **rows, ledger=ledger).replaced_by is None
+    Release({"others": PEOPLE}, POLICY, name="other table").publish(ledger, by="me")
+    release(name="elsewhere", audience="others").publish(ledger, by="me")
+    assert first.verify([], **rows, ledger=ledger).replaced_by is None
+    for name in ("second", "third"):
+        release(name=name).publish(ledger, by="me")
+    verified = first.verify([], **rows, ledger=ledger)
+    assert verified.replaced_by == "third"
+    assert "entry 1, replaced by third" in repr(verified)
+    day = datetime.fromisoformat(str(first.to_dict()["at"])).date()
+    assert first.verify([], **rows, ledger=ledger, at=day).replaced_by == "third"
+    assert ledger.manifest("third").verify([], **rows, ledger=ledger).replaced_by is None
 
 
 def test_the_digest_names_everything_that_is_said():
@@ -396,13 +459,14 @@ def test_the_digest_names_everything_that_is_said():
             release(name="second"),
             release(audience="others"),
             release(separate=["others"]),
-            release(approvals=1),
+            release(approvers=approvers("Ada")),
+            release(approvals=1, approvers=approvers("Ada")),
             release(waivers=[WAIVER]),
             release(PEOPLE.drop(index=3)),
             release(policy=Policy(quasi="zip", k=2)),
         )
     }
-    assert len(digests) == 8
+    assert len(digests) == 9
     # Rows have no order.
     assert release(PEOPLE[::-1]).digest(KEY) == made.digest(KEY)
     with pytest.raises(ArgumentError, match="no file needs key="):
@@ -422,6 +486,7 @@ DOCUMENT = {
         "visits": {"files": "v.csv", "sep": ";", "na": ["-"], "dtypes": {"cost": "number"}},
     },
     "approvals": 2,
+    "approvers": approvers("Ada", "Grace"),
     "waivers": [WAIVER | {"budget": "k"}],
 }
 
@@ -470,6 +535,9 @@ def test_a_document_in_yaml_and_json_is_the_same(tmp_path):
         ({"tables": {"half \ud800": "a.csv"}}, "the name of a table holds half a character"),
         ({"approvals": "two"}, "approvals must be a number"),
         ({"approvals": -1}, "at least 0"),
+        ({"approvals": 3}, "3 approvals asked for, and approvers names 2 persons with a public"),
+        ({"approvers": None}, "2 approvals asked for, and approvers names 0 persons"),
+        ({"approvers": ["Ada"]}, "approvers is a mapping of names"),
         ({"separate": ["researchers"]}, "cannot be separate from itself"),
         ({"waivers": [{"budget": "k"}]}, "has no table"),
         ({"waivers": [WAIVER]}, "budget 'differencing', which the policy of 'people' does not"),
@@ -521,7 +589,7 @@ def test_the_schema_and_the_reader_agree(path, value):
     except ArgumentError as error:
         # What needs a look at other parts, or at a disk, no schema can say.
         beyond = ("there is no file", "no such table", "has no policy", "is not known")
-        beyond = (*beyond, "which is not in the release", "a day, as")
+        beyond = (*beyond, "which is not in the release", "a day, as", "asked for", "key file")
         if any(words in str(error) for words in beyond):
             return
         accepted = False
@@ -536,7 +604,9 @@ def test_a_release_has_a_name_before_it_is_published(ledger):
 
 
 def test_the_frozen_release_prints():
-    made = release(waivers=[WAIVER], approvals=1, audience="all <of> them")
+    made = release(
+        waivers=[WAIVER], approvals=1, approvers=approvers("Ada"), audience="all <of> them"
+    )
     assert repr(made).startswith("Release 'first' for all <of> them: 1 waiver, 1 approval")
     assert "<of>" not in made._repr_html_()
     with pytest.raises(AttributeError):

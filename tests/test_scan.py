@@ -26,7 +26,7 @@ import anonrisk
 from anonrisk.cli import main
 from anonrisk.engines.pandas.read import read as pandas_read
 from anonrisk.engines.reading import files, large
-from anonrisk.engines.scan.folder import PREFIX, PrivateFolder
+from anonrisk.engines.reading.private_folder import PREFIX, PrivateFolder
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,

@@ -5,6 +5,7 @@ What the page says does not hold is shown here to fail, as much as what holds.
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import hashlib
 import hmac
@@ -15,7 +16,7 @@ import shutil
 
 import pandas as pd
 import pytest
-from keys import KEY, OTHER
+from keys import KEY, OTHER, person
 from raw_store import Database, cipher_of, pseudonym_of, sized, subkey
 from released import manifest_of
 
@@ -627,21 +628,24 @@ def test_a_state_with_its_key_is_read_by_trying():
 
 def test_who_can_check_a_keyed_seal_can_make_one(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"zip\n1011\n")
-    document = json.loads(manifest_of(tmp_path, tmp_path).sealed(KEY).to_bytes())
-    seal = document.pop("seal")
-    document["by"] = "somebody else"
+    envelope = json.loads(manifest_of(tmp_path, tmp_path).sealed(KEY).to_bytes())
+    document = json.loads(base64.b64decode(envelope["payload"]))
+    document["predicate"]["by"] = "somebody else"
     text = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
     secret = subkey(KEY.reveal(), b"manifest")
-    seal["value"] = hmac.digest(secret, b"anonrisk manifest 1\n" + text, "sha256").hex()
-    whole = json.dumps({**document, "seal": seal}, sort_keys=True, separators=(",", ":")) + "\n"
+    signed = b"DSSEv1 28 application/vnd.in-toto+json %d %b" % (len(text), text)
+    envelope["payload"] = base64.b64encode(text).decode()
+    seal = hmac.digest(secret, signed, "sha256")
+    envelope["signatures"][0]["sig"] = base64.b64encode(seal).decode()
+    whole = json.dumps(envelope, sort_keys=True, separators=(",", ":")) + "\n"
     forged = Manifest.from_bytes(whole.encode())
     assert "somebody else" in repr(forged.verify(tmp_path, key=KEY))
 
 
-def test_approvals_believe_the_names_that_they_are_given():
-    digest = "sha256:" + "0" * 64
-    given = [Approval.given(name, digest, KEY) for name in ("Ada", "Grace")]
-    kept, _ = counted(given, digest=digest, by="Publisher", key=KEY)
+def test_whoever_writes_the_release_says_whose_keys_approve():
+    people = {name: person(name).public for name in ("Ada", "Grace")}
+    given = [Approval.made(b"{}", people, person(name)) for name in people]
+    kept, _ = counted(given, statement=b"{}", approvers=people, by="Publisher")
     assert len(kept) == 2
 
 

@@ -71,7 +71,12 @@ def _single(args: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """List the other files that a command reads, or keeps things in."""
     known = {"policy": "the policy", "plan": "the plan", "previous": "the plan before"}
     known |= {"release": "the release", "approvals": "where approvals are", "key_file": "the key"}
-    known |= {"seal": "the key", "public_key": "the key", "manifest": "the manifest"}
+    known |= {
+        "seal": "the key",
+        "signing_key": "the key",
+        "public_key": "the key",
+        "manifest": "the manifest",
+    }
     for option, what in known.items():
         if getattr(args, option, None) is not None:
             yield getattr(args, option), what

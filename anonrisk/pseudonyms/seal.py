@@ -1,22 +1,29 @@
 """Seals: who holds the key said so, and not a byte has changed since.
 
-A seal by HMAC is checked with the key that made it, so that whoever can check can also forge. One
-by Ed25519 (RFC 8032) is made with a private key and checked with the public one, which may be given
-to everybody. A seal is over a header that no other message begins with, and the bytes.
+What is sealed stands in an envelope of DSSE (github.com/secure-systems-lab/dsse), with any number
+of signatures over its bytes and their type. One by HMAC is checked with the key that made it, so
+that whoever can check can also forge. One by Ed25519 (RFC 8032) is made with a private key and
+checked with the public one, which may be given to everybody.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from anonrisk.core.documents import canonical
+from anonrisk.core.paths import as_path
 from anonrisk.errors import ManifestError, MissingLibraryError, SecretKeyError, WrongKeyError
 from anonrisk.pseudonyms.key_files import read_key_file, write_key_file
+from anonrisk.pseudonyms.ssh_agent import AgentKey, wire_form
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
         Ed25519PrivateKey,
@@ -25,82 +32,141 @@ if TYPE_CHECKING:
 
     from anonrisk.pseudonyms.keys import Key
 
-HMAC, ED25519 = "hmac-sha256", "ed25519"
-_HEADER = b"anonrisk manifest 1\n"
+PAYLOAD_TYPE = "application/vnd.in-toto+json"
 _PURPOSE = "manifest"
+# Whatever others call their keys is shown in errors.
+_KEY_ID = re.compile(r"[!-~]{1,200}")
 # Enough to tell keys apart, in hexadecimal digits.
 _ID_DIGITS = 16
-_PEM = "an Ed25519 key in PEM, as `openssl genpkey -algorithm ed25519` writes it without a password"
+_SSH_PRIVATE = b"-----BEGIN OPENSSH PRIVATE KEY-----"
+_FORMS = (
+    "an Ed25519 key without a password, as `ssh-keygen -t ed25519` or "
+    "`openssl genpkey -algorithm ed25519` writes it; of one with a password name the public key "
+    "(.pub), and let ssh-agent sign"
+)
+
+
+def signed_bytes(payload_type: str, payload: bytes) -> bytes:
+    """Return what is signed of an envelope, which DSSE calls its pre-authentication encoding.
+
+    Examples
+    --------
+    >>> signed_bytes("http://example.com/HelloWorld", b"hello world")
+    b'DSSEv1 29 http://example.com/HelloWorld 11 hello world'
+    """
+    kind = payload_type.encode()
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 
 
 @dataclass(frozen=True)
-class Seal:
-    """A seal as it stands in a manifest.
+class Signature:
+    """One signature of an envelope.
 
     Attributes
     ----------
-    kind : {"ed25519", "hmac-sha256"}
-        How it was made.
-    key_id : str
-        Which key made it: tells keys apart and says nothing else about them.
-    value : str
-        The signature, or the HMAC, in hexadecimal digits.
+    keyid : str
+        Which key made it: its fingerprint as OpenSSH writes it, or what tells keys of HMAC apart.
+    sig : str
+        The signature, or the HMAC, in Base64.
     """
 
-    kind: str
-    key_id: str
-    value: str
+    keyid: str
+    sig: str
 
     def __post_init__(self) -> None:
-        """Reject what is no seal."""
-        if self.kind not in (HMAC, ED25519) or not isinstance(self.key_id, str):
-            raise ManifestError("the manifest has a seal of an unknown kind")
+        """Reject what is no signature; each has one form."""
+        keyid: Any = self.keyid
+        named = isinstance(keyid, str) and _KEY_ID.fullmatch(keyid)
+        if not named or base64.b64encode(self._bytes).decode() != self.sig:
+            raise ManifestError("a signature has no key, or is not written in Base64")
 
     @classmethod
-    def of(cls, message: bytes, key: Key | SigningKey) -> Self:
-        """Seal a message.
+    def made(cls, payload: bytes, key: Key | SigningKey) -> Self:
+        """Sign a payload."""
+        message = signed_bytes(PAYLOAD_TYPE, payload)
+        made = key.sign(message) if isinstance(key, SigningKey) else _hmac(message, key)
+        return cls(key_id_of(key), base64.b64encode(made).decode())
 
-        Examples
-        --------
-        >>> from anonrisk.keys import Key
-        >>> key = Key.generate()
-        >>> seal = Seal.of(b"what was checked", key)
-        >>> seal.kind, len(seal.value)
-        ('hmac-sha256', 64)
-        >>> seal.check(b"what was checked", key)
-        >>> seal.check(b"something else", key)
-        Traceback (most recent call last):
-        ...
-        anonrisk.errors.ManifestError: the seal does not fit: the manifest was changed
-        """
-        if isinstance(key, SigningKey):
-            value = key.reveal().sign(_HEADER + message)
-            return cls(ED25519, key.public.key_id, value.hex())
-        return cls(HMAC, _key_id(key), _hmac(message, key).hex())
-
-    def check(self, message: bytes, key: Key | PublicKey) -> None:
-        """Raise unless this key made this seal over this message."""
-        kind, own = (ED25519, key.key_id) if isinstance(key, PublicKey) else (HMAC, _key_id(key))
-        if self.kind != kind:
-            needed = "public_key=" if self.kind == ED25519 else "key="
-            raise WrongKeyError(f"the manifest is sealed by {self.kind}: verify it with {needed}")
-        if not hmac.compare_digest(self.key_id.encode(), own.encode()):
-            raise WrongKeyError(
-                f"the manifest is sealed with another key ({self.key_id!r}, not {own!r})"
-            )
-        if not self._fits(message, key):
-            raise ManifestError("the seal does not fit: the manifest was changed")
-
-    def _fits(self, message: bytes, key: Key | PublicKey) -> bool:
-        try:
-            value = bytes.fromhex(self.value)
-        except ValueError:
-            return False
-        if value.hex() != self.value:
-            return False  # Capitals and blanks would be read as well, and a seal has one form.
+    def fits(self, payload: bytes, key: Key | PublicKey) -> bool:
+        """Return whether this key made it over this payload."""
+        message = signed_bytes(PAYLOAD_TYPE, payload)
         if isinstance(key, PublicKey):
-            return key.signed(_HEADER + message, value)
-        return hmac.compare_digest(value, _hmac(message, key))
+            return key.signed(message, self._bytes)
+        return hmac.compare_digest(self._bytes, _hmac(message, key))
+
+    @property
+    def _bytes(self) -> bytes:
+        try:
+            return base64.b64decode(self.sig, validate=True)
+        except (TypeError, ValueError):
+            return b""
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """Bytes, and who signed them.
+
+    Examples
+    --------
+    >>> from anonrisk.keys import Key
+    >>> key = Key.generate()
+    >>> envelope = Envelope(b"what was checked").signed(key)
+    >>> envelope.check(key) == key_id_of(key)
+    True
+    >>> replace(envelope, payload=b"something else").check(key)
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.ManifestError: the seal does not fit: the manifest was changed
+    """
+
+    payload: bytes
+    signatures: tuple[Signature, ...] = ()
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> Self:
+        """Read what `to_bytes` wrote, once it is read as JSON."""
+        if stored["payloadType"] != PAYLOAD_TYPE:
+            raise ManifestError(f"the envelope does not hold {PAYLOAD_TYPE}")
+        payload = base64.b64decode(stored["payload"], validate=True)
+        return cls(payload, tuple(Signature(**item) for item in stored["signatures"]))
+
+    def to_bytes(self) -> bytes:
+        """Write it as JSON, in one form."""
+        document = {
+            "payload": base64.b64encode(self.payload).decode(),
+            "payloadType": PAYLOAD_TYPE,
+            "signatures": [vars(item) for item in self.signatures],
+        }
+        return canonical(document).encode("ascii") + b"\n"
+
+    def signed(self, key: Key | SigningKey) -> Self:
+        """Return it with a signature more, in the place of an earlier one of the key."""
+        made = Signature.made(self.payload, key)
+        others = (item for item in self.signatures if item.keyid != made.keyid)
+        return replace(self, signatures=(*others, made))
+
+    def check(self, key: Key | PublicKey) -> str:
+        """Raise unless the key signed it; return which key it is."""
+        own = key_id_of(key)
+        made = [item for item in self.signatures if item.keyid == own]
+        if not made:
+            others = ", ".join(item.keyid for item in self.signatures)
+            raise WrongKeyError(
+                f"the manifest is sealed with another key ({others}, not {own}); key= checks a "
+                "seal by HMAC, public_key= one by Ed25519"
+            )
+        if not all(item.fits(self.payload, key) for item in made):
+            raise ManifestError("the seal does not fit: the manifest was changed")
+        return own
+
+
+def key_id_of(key: Key | SigningKey | PublicKey) -> str:
+    """Return what names a key and says nothing else about it."""
+    if isinstance(key, SigningKey):
+        return key.public.key_id
+    if isinstance(key, PublicKey):
+        return key.key_id
+    return f"hmac-sha256:{key.derived('manifest key id').hex()[:_ID_DIGITS]}"
 
 
 class SigningKey:
@@ -111,13 +177,14 @@ class SigningKey:
     >>> key = SigningKey.generate()
     >>> key
     SigningKey(hidden)
-    >>> Seal.of(b"what was checked", key).check(b"what was checked", key.public)
+    >>> key.public.signed(b"what was checked", key.sign(b"what was checked"))
+    True
     """
 
     __slots__ = ("_secret",)
 
-    def __init__(self, secret: Ed25519PrivateKey) -> None:
-        """Keep the key."""
+    def __init__(self, secret: Ed25519PrivateKey | AgentKey) -> None:
+        """Keep the key, or the way to the agent that has it."""
         self._secret = secret
 
     @classmethod
@@ -128,21 +195,29 @@ class SigningKey:
 
     @classmethod
     def from_bytes(cls, pem: bytes) -> Self:
-        """Read a private key in PEM, for example from a vault's client."""
+        """Read a private key in PEM or as OpenSSH writes it, for example from a vault's client."""
         ed25519, form = _library()
-        secret = _loaded(form.load_pem_private_key, pem, password=None)
+        loads = (form.load_ssh_private_key, form.load_pem_private_key)
+        secret = _loaded(pem, _SSH_PRIVATE, *loads, password=None)
         if not isinstance(secret, ed25519.Ed25519PrivateKey):
-            raise SecretKeyError(f"this is not {_PEM}")
+            raise SecretKeyError(f"this is not {_FORMS}")
         return cls(secret)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, shared: bool = False) -> Self:
-        """Read a private key, from a file as `anonrisk.keys.Key.from_file` takes it."""
+        """Read a private key, from a file as `anonrisk.keys.Key.from_file` takes it.
+
+        Of a public key (.pub) the private one is asked of the SSH agent, whenever it signs.
+        """
+        if as_path(path, "a key file", SecretKeyError).suffix == ".pub":
+            return cls(AgentKey(PublicKey.from_file(path).reveal()))
         return cls.from_bytes(read_key_file(path, shared=shared))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a new file that only its owner may read."""
         _, form = _library()
+        if isinstance(self._secret, AgentKey):
+            raise SecretKeyError("an SSH agent signs with its keys, and gives none away")
         pem = self._secret.private_bytes(
             form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()
         )
@@ -153,9 +228,9 @@ class SigningKey:
         """The key that checks what this one seals."""
         return PublicKey(self._secret.public_key())
 
-    def reveal(self) -> Ed25519PrivateKey:
-        """Return the key itself, for code that needs it."""
-        return self._secret
+    def sign(self, message: bytes) -> bytes:
+        """Sign a message."""
+        return self._secret.sign(message)
 
     def __repr__(self) -> str:
         """Show nothing."""
@@ -177,11 +252,11 @@ class PublicKey:
 
     @classmethod
     def from_bytes(cls, pem: bytes) -> Self:
-        """Read a public key in PEM."""
+        """Read a public key in PEM, or a line as OpenSSH writes it."""
         ed25519, form = _library()
-        key = _loaded(form.load_pem_public_key, pem)
+        key = _loaded(pem, b"ssh-", form.load_ssh_public_key, form.load_pem_public_key)
         if not isinstance(key, ed25519.Ed25519PublicKey):
-            raise SecretKeyError(f"this is not {_PEM}")
+            raise SecretKeyError(f"this is not {_FORMS}")
         return cls(key)
 
     @classmethod
@@ -202,9 +277,19 @@ class PublicKey:
         write_key_file(path, self.to_bytes(), secret=False)
 
     @property
+    def line(self) -> str:
+        """The key as OpenSSH writes it, without a comment."""
+        return f"ssh-ed25519 {base64.b64encode(wire_form(self._key)).decode()}"
+
+    @property
     def key_id(self) -> str:
-        """Which key it is."""
-        return hashlib.sha256(self._key.public_bytes_raw()).hexdigest()[:_ID_DIGITS]
+        """Which key it is: its fingerprint, as ``ssh-keygen -l`` prints it."""
+        digest = hashlib.sha256(wire_form(self._key)).digest()
+        return f"SHA256:{base64.b64encode(digest).decode().rstrip('=')}"
+
+    def reveal(self) -> Ed25519PublicKey:
+        """Return the key itself, for code that needs it."""
+        return self._key
 
     def signed(self, message: bytes, signature: bytes) -> bool:
         """Return whether the private key signed this message."""
@@ -216,27 +301,31 @@ class PublicKey:
             return False
         return True
 
+    def __eq__(self, other: object) -> bool:
+        """Compare which keys they are."""
+        return isinstance(other, PublicKey) and self.key_id == other.key_id
+
+    def __hash__(self) -> int:
+        return hash(self.key_id)
+
     def __repr__(self) -> str:
         """Show which key it is."""
         return f"PublicKey({self.key_id})"
 
 
-def _key_id(key: Key) -> str:
-    return key.derived("manifest key id").hex()[:_ID_DIGITS]
-
-
 def _hmac(message: bytes, key: Key) -> bytes:
-    return hmac.digest(key.derived(_PURPOSE), _HEADER + message, "sha256")
+    return hmac.digest(key.derived(_PURPOSE), message, "sha256")
 
 
-def _loaded(load: Any, pem: Any, **how: Any) -> Any:
-    """Read PEM; what the library says of a key is withheld, since it may quote it."""
+def _loaded(text: Any, begin: bytes, of_ssh: Any, of_pem: Any, **how: Any) -> Any:
+    """Read a key by how it begins; what the library says of it is withheld: it may quote it."""
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
-        return load(pem, **how)
-    except (TypeError, ValueError, UnsupportedAlgorithm):
-        raise SecretKeyError(f"this is not {_PEM}") from None
+        load = of_ssh if text.lstrip().startswith(begin) else of_pem
+        return load(text, **how)
+    except (AttributeError, TypeError, ValueError, UnsupportedAlgorithm):
+        raise SecretKeyError(f"this is not {_FORMS}") from None
 
 
 def _library() -> tuple[Any, Any]:

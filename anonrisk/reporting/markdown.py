@@ -63,7 +63,9 @@ def _release(document: dict[str, Any]) -> Iterator[str]:
     if document["approvals"]["asked"]:
         value = document["approvals"]["given"]
         yield from _heading(f"{len(value)} of {document['approvals']['asked']} approvals")
-        yield from (f"- {markdown_text(item['by'])}, {markdown_text(item['at'])}" for item in value)
+        yield from (
+            f"- {markdown_text(item['by'])}, {markdown_text(item['key'])}" for item in value
+        )
     if document["chain"]:
         earlier = ", ".join(map(markdown_text, document["chain"]["earlier"])) or "none"
         yield from _heading("What was published before")

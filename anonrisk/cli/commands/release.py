@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,9 +57,14 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     check.set_defaults(page=None)
     approve = todo.add_parser("approve", help="agree to exactly what is there now")
     approve.add_argument("release", metavar="RELEASE", help=_RELEASE)
-    approve.add_argument("--by", required=True, help="who approves; not the one who publishes")
+    approve.add_argument(
+        "--signing-key",
+        required=True,
+        metavar="PATH",
+        help="your own Ed25519 key, of OpenSSH or in PEM, whose public key is among the approvers; "
+        "its public key (.pub) to let the SSH agent sign",
+    )
     approve.add_argument("--approvals", metavar="PATH", help=_APPROVALS)
-    options.of_key(approve, "the ledger's key, which seals the approval")
     publish = todo.add_parser("publish", help="check, and write into the ledger what passes")
     publish.add_argument("release", metavar="RELEASE", help=_RELEASE)
     publish.add_argument("--by", required=True, help="who publishes")
@@ -74,7 +80,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     publish.add_argument(
         "--seal",
         metavar="PATH",
-        help="a private Ed25519 key in PEM that seals the manifest (default: the ledger's key)",
+        help="a private Ed25519 key that seals the manifest as well, beside the ledger's key",
     )
     _of_ledger(publish, required=True)
     mend = todo.add_parser("mend", help="hold persons back, so that the rest can go out")
@@ -108,6 +114,11 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     verify.add_argument("manifest", metavar="MANIFEST")
     verify.add_argument("files", nargs="+", help="the folder that is published, or all its files")
     verify.add_argument("--public-key", metavar="PATH", help="of a seal by Ed25519")
+    verify.add_argument(
+        "--at",
+        metavar="DATE",
+        help="the day on which it must hold, as 2026-12-31 (default: the day of publication)",
+    )
     _of_ledger(verify)
     show = todo.add_parser("show", help="print a release, a manifest, or what a ledger holds")
     show.add_argument("what", nargs="?", metavar="FILE", help="release.yaml, or a manifest")
@@ -163,13 +174,16 @@ def _check(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
 
 
 def _approve(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
-    from anonrisk.releases.release.approvals import write_approvals
+    from anonrisk.pseudonyms.seal import SigningKey
+    from anonrisk.releases.release.approvals import Approval, write_approvals
     from anonrisk.releases.release.release import Release
 
     release = Release.load(args.release)
-    item = release.approve(by=args.by, key=options.key_of(args))
+    statement = release.statement()
+    key = SigningKey.from_file(args.signing_key)
+    item = Approval.made(statement, release.approvers, key)
     path = _place(args)
-    _written(path, write_approvals([*_approvals(args, first=True), item]))
+    _written(path, write_approvals(statement, [*_approvals(args, first=True), item]))
     summary = Outcome.of(item, approval=item.to_dict(), written=path)
     return Outcome(f"{summary.text}\nWrote {shown(path)}", summary.document)
 
@@ -233,10 +247,18 @@ def _verify(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG00
         keys = {"public_key": PublicKey.from_file(args.public_key)}
     try:
         manifest = Manifest.load(args.manifest)
-        result = manifest.verify(args.files, ledger=_ledger(args), **keys)
+        result = manifest.verify(args.files, ledger=_ledger(args), at=_day(args.at), **keys)
     except ManifestError as error:
         return Outcome.failed(str(error))
-    return Outcome.of(result, status="pass", release=result.release)
+    summary = {"release": result.release, "replaced_by": result.replaced_by}
+    return Outcome.of(result, status="pass", **summary)
+
+
+def _day(text: str | None) -> date | None:
+    try:
+        return None if text is None else date.fromisoformat(text)
+    except ValueError:
+        raise ArgumentError(f"--at is a day, as 2026-12-31, not {text!r}") from None
 
 
 def _show(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from anonrisk import Ledger, Policy, Release, ReleaseBlocked
-from anonrisk.keys import Key
+from anonrisk.keys import Key, SigningKey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,10 +71,12 @@ def _story(folder: Path) -> None:
     print(f"   {_release(folder, '2026-11', together).check(ledger).status}\n")
 
     print("4. OR A WAIVER: somebody answers for it, by name and for a time; two others agree.")
-    waived = _release(folder, "2026-11", november, waivers=[WAIVER], approvals=2)
+    people = {who: SigningKey.generate() for who in ("A. Officer", "B. Board")}
+    asked = {"approvals": 2, "approvers": {who: key.public for who, key in people.items()}}
+    waived = _release(folder, "2026-11", november, waivers=[WAIVER], **asked)
     verdict = waived.check(ledger)
     print("   " + repr(verdict).replace("\n", "\n   ") + "\n")
-    agreed = [waived.approve(by=who, key=KEY) for who in ("A. Officer", "B. Board")]
+    agreed = [waived.approve(key) for key in people.values()]
     manifest = waived.publish(ledger, by="D. Engineer", approvals=agreed)
     print(f"   published, approved by {' and '.join(item.by for item in agreed)}\n")
 

@@ -88,15 +88,18 @@ class TextFormat:
 
 @dataclass(frozen=True)
 class Part:
-    """One file of a table, and the columns that its folders stand for."""
+    """One file of a table, the columns that its folders stand for, and of which it is a copy."""
 
     path: Path
     partitions: Mapping[str, str | None] = field(default_factory=dict)
+    copy_of: Path | None = None
 
     @property
     def place(self) -> str:
         """The path; the values of partitions are cells, and left out."""
-        return "standard input" if str(self.path) == STDIN else without_values(str(self.path))
+        if str(self.path) == STDIN:
+            return "standard input"
+        return without_values(str(self.copy_of or self.path))
 
     @property
     def shown(self) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.engines.scan.folder import PrivateFolder
+from anonrisk.engines.reading.private_folder import PrivateFolder
 from anonrisk.engines.sql.database import database_of
 from anonrisk.errors import ArgumentError, EngineError, MissingLibraryError, UnreadableTableError
 from anonrisk.pseudonyms.private_files import why_not_safe
@@ -51,7 +51,9 @@ class FileState:
             state = part.path.stat()
         except OSError as error:
             raise UnreadableTableError(f"cannot read {part.shown}: {error.strerror}") from None
-        return cls(part, (state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns))
+        # The time of a change is the one that nobody sets back, whatever is put back.
+        times = (state.st_mtime_ns, state.st_ctime_ns)
+        return cls(part, (state.st_dev, state.st_ino, state.st_size, *times))
 
     @property
     def size(self) -> int:

@@ -436,7 +436,7 @@ class Ledger:
             raise ArgumentError(
                 f"a ledger takes a Manifest, not {kind_name(manifest)}: see Release.publish"
             )
-        if manifest.seal is None:
+        if not manifest.signatures:
             raise ArgumentError("a manifest is sealed before it goes into a ledger: see sealed")
         if manifest.previous is None:
             raise ArgumentError("the manifest names no head of a ledger: Manifest(previous=…)")

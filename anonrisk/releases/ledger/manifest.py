@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from anonrisk._version import __version__
@@ -27,14 +27,17 @@ from anonrisk.policy.verdict import now as current_time
 from anonrisk.pseudonyms.clock import CLOCKS_DIFFER
 from anonrisk.pseudonyms.keys import Key, as_key
 from anonrisk.pseudonyms.private_files import replace_file
-from anonrisk.pseudonyms.seal import PublicKey, Seal, SigningKey
+from anonrisk.pseudonyms.seal import Envelope, PublicKey, Signature, SigningKey
+from anonrisk.releases.release.approvals import Approval, counted, digest_of, read_approvers
 from anonrisk.releases.release.contents import compare_rows
+from anonrisk.releases.release.parts import TERMS
 from anonrisk.releases.release.published_files import PublishedFile, compare_files
-from anonrisk.releases.release.published_table import PublishedTable, copied, written
+from anonrisk.releases.release.published_table import PublishedTable, copied
+from anonrisk.releases.release.statement import statement
 from anonrisk.releases.release.waivers import Waiver
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from anonrisk.releases.release.published_files import AnyPath
 
@@ -50,13 +53,29 @@ class Recorded(Protocol):
     def manifest_sha256(self) -> str:
         """SHA-256 of the manifest."""
 
+    @property
+    def release(self) -> str:
+        """Which release it is."""
+
+    @property
+    def audience(self) -> str:
+        """For whom it was published."""
+
+    @property
+    def at(self) -> str:
+        """When, in UTC."""
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Its tables."""
+
 
 @runtime_checkable
 class Remembers(Protocol):
     """What a manifest asks of a ledger."""
 
-    def entry(self, release: str) -> Recorded | None:
-        """Return the entry of a release, if the chain holds and it has one."""
+    def entries(self) -> Iterable[Recorded]:
+        """Return all entries in order, if the chain holds."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,13 +95,15 @@ class Verified(PrintedTable):
     by_rows : tuple of str
         The tables that are no files, whose rows were compared.
     sealed_by : str
-        Kind and id of the key.
+        Which key: its fingerprint, or what names a key of HMAC.
     waivers : tuple of str
         What was accepted, by whom and until when.
-    n_approvals : int
-        How many agreed.
+    approvals : tuple of str
+        Who agreed, with the fingerprint of their keys.
     ledger_entry : int or None
         Its number in the ledger; None if no ledger was consulted.
+    replaced_by : str or None
+        The newest later release for this audience that has one of its tables, by the ledger.
     """
 
     release: str
@@ -95,8 +116,9 @@ class Verified(PrintedTable):
     sealed_by: str
     by_rows: tuple[str, ...] = ()
     waivers: tuple[str, ...] = ()
-    n_approvals: int = 0
+    approvals: tuple[str, ...] = ()
     ledger_entry: int | None = None
+    replaced_by: str | None = None
 
     def _lines(self) -> list[str]:
         size = f"{count_of(self.n_files, 'file')}, {bytes_of(self.n_bytes)}"
@@ -108,14 +130,18 @@ class Verified(PrintedTable):
         return "what", "found"
 
     def _rows(self) -> list[list[str]]:
-        asked = "no ledger was consulted"
+        chain = "no ledger was consulted"
+        if self.ledger_entry is not None:
+            chain = f"entry {self.ledger_entry:,}"
+        if self.replaced_by is not None:
+            chain += f", replaced by {named(self.replaced_by)}"
         return [
             ["published", f"{shown(self.at)} by {named(self.by)}"],
             ["tables", ", ".join(map(named, self.tables)) or "-"],
             ["seal", shown(self.sealed_by)],
             ["waivers", str(len(self.waivers))],
-            ["approvals", str(self.n_approvals)],
-            ["chain", asked if self.ledger_entry is None else f"entry {self.ledger_entry:,}"],
+            ["approvals", "; ".join(map(shown, self.approvals)) or "0"],
+            ["chain", chain],
         ]
 
     def _notes(self) -> list[str]:
@@ -123,7 +149,8 @@ class Verified(PrintedTable):
 
 
 VERSION = 1
-# Clocks of two machines that are kept differ by less.
+# The predicate of its statement, up to the version.
+_KIND = "urn:anonrisk:release:v"
 _READER = Reader("manifest", ManifestError)
 _TEXTS = ("release", "audience", "by", "at", "library_version")
 
@@ -132,7 +159,8 @@ _TEXTS = ("release", "audience", "by", "at", "library_version")
 class Manifest(Document, PrintedTable):
     r"""What was released, and why it was allowed to be: evidence that goes with the files.
 
-    `Release.publish` makes one. It is written as canonical JSON: keys sorted, no white space, ASCII
+    `Release.publish` makes one. It is a statement of in-toto about the files, in an envelope of
+    DSSE that any number of keys sign. Both are canonical JSON: keys sorted, no white space, ASCII
     (other letters as ``\uXXXX``), numbers as Python writes them, no NaN, one line end after it. A
     file in any other form is refused, so that a manifest has one text and every byte counts.
 
@@ -154,13 +182,15 @@ class Manifest(Document, PrintedTable):
         What the check of the release found; its ``"status"`` decides.
     waivers, approvals : tuple of dict
         What was accepted, and who agreed.
+    terms : dict
+        What the release says, as `Release.to_dict` gives it: with the files, what approvals sign.
     previous : str or None
         The head of the ledger that the release was checked against.
     at : str
         When, in UTC.
     library_version : str
         The version of anonrisk.
-    seal : Seal or None
+    signatures : tuple of Signature
         See `sealed`.
 
     Examples
@@ -207,10 +237,11 @@ class Manifest(Document, PrintedTable):
     previous: str | None = None
     at: str = field(default_factory=current_time)
     library_version: str = __version__
-    seal: Seal | None = None
+    terms: Mapping[str, Any] = field(default_factory=dict)
+    signatures: tuple[Signature, ...] = ()
     _document = (
         *("release", "audience", "by", "policy_digest", "files", "tables", "verdict", "waivers"),
-        *("approvals", "previous", "at", "library_version", "status"),
+        *("approvals", "previous", "at", "library_version", "status", "terms"),
     )
     _parts = (PublishedFile, PublishedTable)
 
@@ -221,7 +252,8 @@ class Manifest(Document, PrintedTable):
             if not isinstance(value, str) or not value.strip():
                 raise ManifestError(f"{name} of a manifest must be a non-empty text")
         moment(self.at)
-        object.__setattr__(self, "verdict", copied(self.verdict))
+        for name in ("verdict", "terms"):
+            object.__setattr__(self, name, copied(dict(getattr(self, name))))
         for name in ("waivers", "approvals"):
             object.__setattr__(self, name, tuple(copied(list(getattr(self, name)))))
         if self.verdict.get("status") not in STATUSES:
@@ -247,34 +279,39 @@ class Manifest(Document, PrintedTable):
         """``"pass"``, ``"fail"`` or ``"could_not_assess"``."""
         return str(self.verdict["status"])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what is sealed, as plain values that serialise as JSON."""
-        return super().to_dict() | {"anonrisk_manifest": VERSION}
+    @property
+    def envelope(self) -> Envelope:
+        """The statement that is sealed, and who sealed it."""
+        digests = {table.name: table.content_digest for table in self.tables}
+        body = statement(f"{_KIND}{VERSION}", self.files, digests, self.to_dict())
+        return Envelope(body, self.signatures)
 
     def to_bytes(self) -> bytes:
-        """Write it as canonical JSON, with its seal."""
-        seal = None if self.seal is None else vars(self.seal)
-        return written({**self.to_dict(), "seal": seal}) + b"\n"
+        """Write it as an envelope of DSSE."""
+        return self.envelope.to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Read what `to_bytes` wrote; what contradicts itself, or has another form, is refused."""
-        stored = _READER.json(data)
+        outer = _READER.json(data)
         try:
-            version = stored["anonrisk_manifest"]
-            if isinstance(version, int) and version > VERSION:
+            envelope = Envelope.of(outer)
+            inner = _READER.json(envelope.payload)
+            kind, _, version = inner["predicateType"].rpartition("v")
+            if f"{kind}v" == _KIND and version.isdigit() and int(version) > VERSION:
                 raise ManifestError(
                     f"the manifest has version {version}, this library reads {VERSION}: update it"
                 )
-            seal = None if stored["seal"] is None else Seal(**stored["seal"])
-            manifest = cls(**restore_fields(cls, stored), seal=seal)
-            again, as_text = manifest.to_dict(), manifest.to_bytes()
+            stored = inner["predicate"]
+            manifest = cls(**restore_fields(cls, stored), signatures=envelope.signatures)
+            again = _READER.json(manifest.envelope.payload)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, AnonRiskError):
                 raise
             raise ManifestError("this is not a manifest of anonrisk") from None
-        if as_text != data:
-            beside = [key for key in stored if key != "seal" and again.get(key) != stored[key]]
+        if manifest.to_bytes() != data:
+            said, meant = {**stored, **inner}, {**again["predicate"], **again}
+            beside = [key for key in said if key != "predicate" and meant.get(key) != said[key]]
             raise ManifestError(
                 f"{beside[0]!r} of the manifest contradicts the rest"
                 if beside
@@ -316,7 +353,7 @@ class Manifest(Document, PrintedTable):
     # ---- the seal ---------------------------------------------------------------------------
 
     def sealed(self, key: Key | SigningKey | bytes) -> Self:
-        """Return the same manifest with a seal.
+        """Return the same manifest with a seal more.
 
         Parameters
         ----------
@@ -325,20 +362,19 @@ class Manifest(Document, PrintedTable):
             can seal; with a `Key` (HMAC-SHA-256) whoever can verify can also seal.
         """
         taken = key if isinstance(key, SigningKey) else as_key(key)
-        return replace(self, seal=Seal.of(written(self.to_dict()), taken))
+        return replace(self, signatures=self.envelope.signed(taken).signatures)
 
     def check_seal(
         self, *, key: Key | bytes | None = None, public_key: PublicKey | None = None
     ) -> str:
-        """Raise unless it was sealed with this key; give the kind and id of the key."""
+        """Raise unless it was sealed with this key; return which key it is."""
         if (key is None) == (public_key is None):
             raise ArgumentError("give key= for a seal by HMAC, or public_key= for one by Ed25519")
         if public_key is not None and not isinstance(public_key, PublicKey):
             raise ArgumentError("public_key= takes a PublicKey; see PublicKey.from_file")
-        if self.seal is None:
+        if not self.signatures:
             raise ManifestError("the manifest has no seal: anybody may have written it")
-        self.seal.check(written(self.to_dict()), public_key or as_key(key))
-        return f"{self.seal.kind} {self.seal.key_id}"
+        return self.envelope.check(public_key or as_key(key))
 
     # ---- does it hold? ----------------------------------------------------------------------
 
@@ -349,7 +385,7 @@ class Manifest(Document, PrintedTable):
         tables: Mapping[str, Any] | None = None,
         key: Key | bytes | None = None,
         public_key: PublicKey | None = None,
-        now: datetime | None = None,
+        at: date | None = None,
         ledger: Remembers | None = None,
     ) -> Verified:
         """Raise unless the files are those that were checked, and all that allowed it holds.
@@ -366,10 +402,12 @@ class Manifest(Document, PrintedTable):
             Of a seal by HMAC, the key.
         public_key : PublicKey
             Of a seal by Ed25519, the public key.
-        now : datetime, optional
-            When waivers must not have expired; now if it is left out.
+        at : date, optional
+            The day (UTC) on which it must hold: no waiver has expired by then. Left out, the day of
+            publication: a waiver that expires later does not undo what was published.
         ledger : Ledger, optional
-            The ledger in which the release must be, with an unbroken chain.
+            The ledger in which the release must be, with an unbroken chain; it also says which
+            later release replaced it, up to that day if one is given.
 
         Returns
         -------
@@ -380,17 +418,21 @@ class Manifest(Document, PrintedTable):
             `WrongKeyError` or `StoreError` (3).
         """
         of_seal = None if tables and public_key is not None else key
-        if now is not None and not isinstance(now, datetime):
-            raise ArgumentError(f"now= takes a datetime, not {kind_name(now)}")
+        if at is not None and (not isinstance(at, date) or isinstance(at, datetime)):
+            raise ArgumentError(f"at= takes a date, not {kind_name(at)}")
         if ledger is not None and not isinstance(ledger, Remembers):
             raise ArgumentError(f"ledger= takes an anonrisk.Ledger, not {kind_name(ledger)}")
         sealed_by = self.check_seal(key=of_seal, public_key=public_key)
         self.refuse_contradictions()
         if self.status != PASS:
             raise ManifestError(f"the release did not pass: its verdict is {self.status}")
-        self._refuse_expired(datetime.now(UTC) if now is None else now)
+        published = moment(self.at).date()
+        if at is not None and at < published:
+            raise ManifestError(f"on {at} the release was not published yet, but on {published}")
+        self._refuse_expired(at or published)
         compare_files(self.files, files, self.to_bytes())
         by_rows = compare_rows(self.tables, tables or {}, key)
+        entry, newer = (None, None) if ledger is None else self._entry(ledger, at)
         return Verified(
             *(self.release, self.audience, self.at, self.by),
             tables=tuple(table.name for table in self.tables),
@@ -399,8 +441,9 @@ class Manifest(Document, PrintedTable):
             by_rows=by_rows,
             sealed_by=sealed_by,
             waivers=tuple(map(_told, self.waivers)),
-            n_approvals=len(self.approvals),
-            ledger_entry=None if ledger is None else self._entry(ledger),
+            approvals=tuple(f"{item['by']} ({item['keyid']})" for item in self.approvals),
+            ledger_entry=entry,
+            replaced_by=newer,
         )
 
     def refuse_contradictions(self) -> None:
@@ -421,21 +464,50 @@ class Manifest(Document, PrintedTable):
             raise ManifestError("the verdict of the release has other tables than the manifest")
         if self.status == PASS and not all(passed):
             raise ManifestError("the release passed, and a table of it did not")
+        self._refuse_unapproved()
 
-    def _refuse_expired(self, at: datetime) -> None:
+    def _refuse_unapproved(self) -> None:
+        """Raise unless as many have signed what was published as the release asks for."""
+        terms, own = self.terms, {"name": self.release, "audience": self.audience}
+        if not terms and not self.approvals:
+            return
+        for key, value in {**own, "waivers": [*self.waivers]}.items():
+            if terms.get(key) != value:
+                raise ManifestError(f"{key} of the manifest is not that of the release's terms")
+        digests = {table.name: table.content_digest for table in self.tables}
+        agreed = statement(TERMS, self.files, digests, terms)
+        if self.verdict.get("digest") != digest_of(agreed):
+            raise ManifestError("the verdict is about another release than that of the terms")
+        try:
+            kept, why = counted(
+                map(Approval.of, self.approvals),
+                statement=agreed,
+                approvers=read_approvers(terms.get("approvers")),
+                by=self.by,
+            )
+        except AnonRiskError as error:
+            raise ManifestError(f"the approvals of the manifest are not valid: {error}") from None
+        asked = terms.get("approvals")
+        if why or type(asked) is not int or len(kept) < asked:
+            said = why[0] if why else f"{len(kept)} of {asked} are there"
+            raise ManifestError(f"the approvals of the manifest do not hold: {shown(said)}")
+
+    def _refuse_expired(self, at: date) -> None:
         for stated in self.waivers:
             try:
                 waiver = Waiver.of(stated)
             except AnonRiskError as error:
                 raise ManifestError(f"a waiver of the manifest is not valid: {error}") from None
-            if waiver.expired(at.astimezone(UTC).date()):
+            if waiver.expired(at):
                 raise ManifestError(
                     f"the waiver of {waiver.budget} for {waiver.table!r} by {waiver.owner!r} "
                     f"expired on {waiver.expires}"
                 )
 
-    def _entry(self, ledger: Remembers) -> int:
-        entry = ledger.entry(self.release)
+    def _entry(self, ledger: Remembers, at: date | None) -> tuple[int, str | None]:
+        """Return its number in the ledger, and the release that replaced it, if one did."""
+        entries = list(ledger.entries())
+        entry = next((item for item in entries if item.release == self.release), None)
         if entry is None:
             raise ManifestError(f"release {self.release!r} is not in the ledger")
         if entry.manifest_sha256 != self.sha256:
@@ -443,12 +515,21 @@ class Manifest(Document, PrintedTable):
                 f"entry {entry.number} of the ledger is release {self.release!r} with another "
                 "manifest"
             )
-        return entry.number
+        newer = [
+            item.release
+            for item in entries
+            if item.number > entry.number
+            and item.audience == entry.audience
+            and {*item.tables} & {*entry.tables}
+            and (at is None or moment(item.at).date() <= at)
+        ]
+        return entry.number, newer[-1] if newer else None
 
     # ---- showing ----------------------------------------------------------------------------
 
     def _lines(self) -> list[str]:
-        seal = "no seal" if self.seal is None else f"sealed by {self.seal.kind} {self.seal.key_id}"
+        keys = ", ".join(item.keyid for item in self.signatures)
+        seal = f"sealed by {shown(keys)}" if keys else "no seal"
         agreed = count_of(len(self.approvals), "approval")
         covered = {table.name: table.coverage for table in self.tables}
         word = ", ".join((self.status, *(caveats_of(covered) if self.status == PASS else ())))

@@ -98,7 +98,7 @@ class ReleaseAnswer:
             summary.append(f"not with those for {', '.join(self.separate)}, who share nothing")
         lines = [*([", ".join(summary)] if summary else []), *self.joined]
         if self.approvals_asked:
-            who = ", ".join(f"{approval.by} on {approval.at[:10]}" for approval in self.approvals)
+            who = ", ".join(f"{approval.by} ({approval.keyid})" for approval in self.approvals)
             text = f"{len(self.approvals)} of {self.approvals_asked} approvals"
             lines.append(f"{text}: {who}" if who else text)
         lines += [

@@ -2,62 +2,69 @@
 
 from __future__ import annotations
 
-import hmac
-import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import skeleton
-from anonrisk.core.documents import Reader, canonical
+from anonrisk.core.documents import Reader
 from anonrisk.core.render import PrintedFields, count_of, kind_name
 from anonrisk.core.results import Document
-from anonrisk.errors import ArgumentError, PolicyError
+from anonrisk.errors import AnonRiskError, ArgumentError, PolicyError
 from anonrisk.policy import fields
 from anonrisk.policy.finding import FAIL, PASS, Finding
-from anonrisk.policy.verdict import now
-from anonrisk.pseudonyms.keys import as_key
+from anonrisk.pseudonyms.seal import Envelope, PublicKey, Signature, SigningKey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.pseudonyms.keys import Key
-
-KEYS = ("by", "at", "digest", "seal")
-_READER = Reader("list of approvals", PolicyError)
+KEYS = ("by", "digest", "keyid", "sig")
+_READER = Reader("file of approvals", PolicyError)
+# How a key begins that stands in a document itself, as OpenSSH and PEM write it.
+_WRITTEN_OUT = ("ssh-", "-----BEGIN ")
 
 
 @dataclass(frozen=True, repr=False)
 class Approval(Document, PrintedFields):
     """Somebody has agreed to a release: to its very bytes, its policies and its waivers.
 
-    It is sealed with the ledger's key, so that nobody without the key can write one. It does not
-    prove who somebody is: whoever holds the key can write any name. Where that matters, let each
-    person's approval come from a job that only that person can start.
+    It is a signature with that person's own key, over the statement of the release: nobody else
+    can make it, and whoever has the public key can check it.
 
     Attributes
     ----------
     by : str
-        Who.
-    at : str
-        When, in UTC.
+        Who, as the release calls the owner of the key.
     digest : str
         `Release.digest` of what was approved; anything that changes makes the approval void.
-    seal : str
-        HMAC-SHA-256 of the others under a key that is derived from the ledger's.
+    keyid : str
+        The fingerprint of the key.
+    sig : str
+        The signature (Ed25519), in Base64.
     """
 
     by: str
-    at: str
     digest: str
-    seal: str
+    keyid: str
+    sig: str
 
     @classmethod
-    def given(cls, by: str, digest: str, key: Key | bytes) -> Approval:
-        """Approve a release by its digest, now; see `Release.approve`."""
-        name = fields.said(by, "by")
-        at = now()
-        return cls(name, at, digest, _seal(name, at, digest, as_key(key)))
+    def made(
+        cls, statement: bytes, approvers: Mapping[str, PublicKey], key: SigningKey
+    ) -> Approval:
+        """Approve the statement of a release; see `Release.approve`."""
+        if not isinstance(key, SigningKey):
+            raise ArgumentError(
+                f"key= is a person's own SigningKey, not {kind_name(key)}: the ledger's key "
+                "approves nothing; see SigningKey.from_file"
+            )
+        own = key.public.key_id
+        by = next((name for name, public in approvers.items() if public.key_id == own), None)
+        if by is None:
+            raise PolicyError(f"the key {own} is not that of an approver that the release names")
+        return cls(by, digest_of(statement), **vars(Signature.made(statement, key)))
 
     @classmethod
     def of(cls, stored: Any) -> Approval:
@@ -65,46 +72,113 @@ class Approval(Document, PrintedFields):
         mapping = fields.mapping(stored, "an approval", KEYS)
         return cls(**{key: fields.text(mapping.get(key), f"{key} of an approval") for key in KEYS})
 
-    def holds(self, key: Key | bytes) -> bool:
-        """Return whether it was sealed with this key and not changed since."""
-        expected = _seal(self.by, self.at, self.digest, as_key(key))
-        return hmac.compare_digest(self.seal.encode(), expected.encode())
+    def fits(self, statement: bytes, key: PublicKey) -> bool:
+        """Return whether this key signed this statement."""
+        try:
+            return Signature(self.keyid, self.sig).fits(statement, key)
+        except AnonRiskError:
+            return False
+
+
+def digest_of(statement: bytes) -> str:
+    """Return the SHA-256 that names a statement."""
+    return f"sha256:{hashlib.sha256(statement).hexdigest()}"
+
+
+def read_approvers(value: Any, folder: Path | None = None) -> dict[str, PublicKey]:
+    """Read who may approve, by their names: public keys, or files of them that begin at a folder.
+
+    Without one no file is read: what others have written names none of this machine.
+    """
+    value = {} if value is None else value
+    if not isinstance(value, Mapping):
+        raise PolicyError("approvers is a mapping of names to public keys, or to their files")
+    result: dict[str, PublicKey] = {}
+    for name, key in value.items():
+        who = fields.said(name, "approvers: the name of a person")
+        if skeleton(who) in map(skeleton, result):
+            raise PolicyError(f"approvers names {who!r} twice")
+        result[who] = key if isinstance(key, PublicKey) else _public_key(key, who, folder)
+    ids = [key.key_id for key in result.values()]
+    for who, key in result.items():
+        if ids.count(key.key_id) > 1:
+            raise PolicyError(f"approvers has the key of {who!r} twice: each has one of their own")
+    return result
+
+
+def is_written_out(key: str) -> bool:
+    """Return whether a document has the public key itself, and not the path of its file."""
+    return key.lstrip().startswith(_WRITTEN_OUT)
+
+
+def _public_key(value: Any, who: str, folder: Path | None) -> PublicKey:
+    where = f"approvers[{who!r}]"
+    text = fields.text(str(value) if isinstance(value, Path) else value, where)
+    try:
+        if folder is None or is_written_out(text):
+            return PublicKey.from_bytes(text.encode())
+        return PublicKey.from_file(folder / text)
+    except AnonRiskError as error:
+        raise PolicyError(f"{where}: {error}") from None
 
 
 def read_approvals(text: str) -> tuple[Approval, ...]:
-    """Read a file of approvals."""
-    return tuple(map(Approval.of, fields.listed(_READER.json(text), "a list of approvals")))
+    """Read a file of approvals: the statement of a release in an envelope, and its signatures."""
+    try:
+        envelope = Envelope.of(_READER.json(text))
+        approvers = _READER.json(envelope.payload)["predicate"]["approvers"]
+        keys = read_approvers(approvers)
+    except (KeyError, TypeError, ValueError, AttributeError, AnonRiskError) as error:
+        if isinstance(error, PolicyError):
+            raise
+        raise PolicyError("this is not a file of approvals: approve the release again") from None
+    names = {key.key_id: name for name, key in keys.items()}
+    digest = digest_of(envelope.payload)
+    return tuple(
+        Approval(names.get(item.keyid, item.keyid), digest, item.keyid, item.sig)
+        for item in envelope.signatures
+    )
 
 
-def write_approvals(approvals: Iterable[Approval]) -> str:
-    """Write a file of approvals."""
-    return json.dumps([approval.to_dict() for approval in approvals], indent=2) + "\n"
+def write_approvals(statement: bytes, approvals: Iterable[Approval]) -> str:
+    """Write a file of the approvals of a statement; those of another one are void, and left out."""
+    own = {item.keyid: item for item in approvals if item.digest == digest_of(statement)}
+    signatures = tuple(Signature(item.keyid, item.sig) for item in own.values())
+    return Envelope(statement, signatures).to_bytes().decode("ascii")
 
 
 def counted(
-    approvals: Iterable[Approval], *, digest: str, by: str | None, key: Key | bytes
+    approvals: Iterable[Approval],
+    *,
+    statement: bytes,
+    approvers: Mapping[str, PublicKey],
+    by: str | None,
 ) -> tuple[tuple[Approval, ...], list[str]]:
     """Return the approvals that count, and why the others do not.
 
-    Nobody approves twice, or what they publish themselves; names are compared without regard to
-    case, white space, full stops, hyphens, letters that nobody sees and ways to write one letter.
-    Accents, and letters of other alphabets that look alike, make another name.
+    No key approves twice, and nobody what they publish themselves; names are compared without
+    regard to case, white space, full stops, hyphens, letters that nobody sees and ways to write
+    one letter.
     """
-    seen = set() if by is None else {skeleton(by)}
+    known = {key.key_id: (name, key) for name, key in approvers.items()}
+    seen: set[str] = set()
     kept: list[Approval] = []
     why: list[str] = []
     for item in _each(approvals):
-        name = skeleton(item.by)
-        if not item.holds(key):
-            why.append(f"{item.by}: the seal is not of this ledger's key, or the text was changed")
-        elif item.digest != digest:
-            why.append(f"{item.by}: the release has changed since")
-        elif name in seen:
-            own = by is not None and name == skeleton(by)
-            why.append(f"{item.by}: {'publishes it' if own else 'has approved it already'}")
+        name, key = known.get(item.keyid, (item.by, None))
+        if key is None:
+            why.append(f"{name}: the key {item.keyid} is not that of an approver")
+        elif item.digest != digest_of(statement):
+            why.append(f"{name}: the release has changed since")
+        elif not item.fits(statement, key):
+            why.append(f"{name}: the signature is not of this key")
+        elif by is not None and skeleton(name) == skeleton(by):
+            why.append(f"{name}: publishes it")
+        elif item.keyid in seen:
+            why.append(f"{name}: has approved it already")
         else:
-            seen.add(name)
-            kept.append(item)
+            seen.add(item.keyid)
+            kept.append(replace(item, by=name))
     return tuple(kept), why
 
 
@@ -134,8 +208,3 @@ def finding(kept: Sequence[Approval], why: Sequence[str], asked: int) -> Finding
         margin=-missing,
         parameters={"asked": asked},
     )
-
-
-def _seal(by: str, at: str, digest: str, key: Key) -> str:
-    text = canonical({"by": by, "at": at, "digest": digest})
-    return hmac.digest(key.derived("release approval"), text.encode("ascii"), "sha256").hex()

@@ -23,7 +23,8 @@ from anonrisk.releases.compare.difference import of_one_table
 from anonrisk.releases.links.links import linked
 from anonrisk.releases.release import approvals as approving
 from anonrisk.releases.release import waivers as waiving
-from anonrisk.releases.release.contents import Contents, contents_of
+from anonrisk.releases.release.contents import Contents, contents_of, held_still
+from anonrisk.releases.release.parts import with_tables
 from anonrisk.releases.release.table_files import TableFiles
 from anonrisk.releases.release.verdict import ReleaseVerdict
 from anonrisk.releases.state.state import State, state
@@ -117,9 +118,10 @@ def check(
     # The head is read first: whatever is published meanwhile makes publishing fail.
     head = None if ledger is None else ledger.head
     key = None if ledger is None else ledger.key
-    before = contents_of(release.tables, key)
     with ExitStack() as opened:
-        tables = [judged(release, name, opened) for name in release.tables]
+        before, still = opened.enter_context(held_still(release.tables, key))
+        measured = with_tables(release, still)
+        tables = [judged(measured, name, opened) for name in still]
         joins = _joins(tables, release.links)
         tables = _joined(tables, joins)
         states: dict[str, State] = {}
@@ -131,10 +133,14 @@ def check(
     if key is not None and before.unknown:
         named = ", ".join(map(repr, before.unknown))
         findings.append(unknown("files", f"{_NO_DIGEST}: {named}"))
-    digest = None if before.unknown else release.digest_of(before.to_dict())
+    digest = None
     kept: tuple[Approval, ...] = ()
-    if key is not None and digest is not None:
-        kept, why = approving.counted(approvals, digest=digest, by=by, key=key)
+    if not before.unknown:
+        agreed = release.statement_of(before)
+        digest = approving.digest_of(agreed)
+        kept, why = approving.counted(
+            approvals, statement=agreed, approvers=release.approvers, by=by
+        )
         if by is not None and release.approvals:
             findings.append(approving.finding(kept, why, release.approvals))
     verdict = ReleaseVerdict(

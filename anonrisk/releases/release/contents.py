@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hmac
+import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import nearest
 from anonrisk.core.render import kind_name
 from anonrisk.engines import engine_for
+from anonrisk.engines.one_state import one_state
+from anonrisk.engines.reading.private_folder import PrivateFolder
 from anonrisk.errors import ArgumentError, ManifestError, UnreadableTableError
 from anonrisk.measures.counts.keyed import KeyedTally
 from anonrisk.measures.counts.question import Question
@@ -17,13 +22,18 @@ from anonrisk.policy.problem import Problem, attempt
 from anonrisk.pseudonyms.encoding import name_bytes
 from anonrisk.pseudonyms.keys import as_key
 from anonrisk.pseudonyms.pseudonym import sized
-from anonrisk.releases.release.published_files import PublishedFile, published_files
+from anonrisk.releases.release.published_files import (
+    PublishedFile,
+    absolute_path,
+    common_folder,
+    published_files,
+)
 from anonrisk.releases.release.table_files import TableFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from anonrisk.engines.reading.files import Part
     from anonrisk.pseudonyms.keys import Key
     from anonrisk.releases.release.published_table import PublishedTable
 
@@ -92,20 +102,61 @@ class Contents:
         """The tables that have no digest."""
         return tuple(name for name, digest in self.digests.items() if digest is None)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values that serialise as JSON."""
-        return {"files": [vars(file) for file in self.files], "tables": dict(self.digests)}
-
 
 def contents_of(tables: Mapping[str, Any], key: Key | bytes | None) -> Contents:
     """Read every byte of the files, and every row of tables that are none."""
-    paths: dict[str | None, list[Path]] = {
-        name: [part.path for part in table.parts()]
-        for name, table in tables.items()
-        if isinstance(table, TableFiles)
-    }
+    return _read(tables, _parts(tables), key, None)
+
+
+@contextmanager
+def held_still(
+    tables: Mapping[str, Any], key: Key | bytes | None
+) -> Iterator[tuple[Contents, dict[str, Any]]]:
+    """Read the same, and yield it with tables that stay as they were read until the end.
+
+    Of files these are private copies of the very bytes that were digested: whoever exchanges a file
+    while it is measured, and puts it back, exchanges what nobody looks at. A table in a database is
+    seen in one transaction; those of other libraries are what they are.
+    """
+    with ExitStack() as held:
+        for table in tables.values():
+            if not isinstance(table, TableFiles):
+                # Where there is no transaction, whoever measures the table says why.
+                attempt(lambda table=table: held.enter_context(one_state(table, "check")))  # type: ignore[misc]
+        parts = _parts(tables)
+        if not parts:
+            yield _read(tables, parts, key, None), dict(tables)
+            return
+        folder = PrivateFolder(Path(tempfile.gettempdir()))
+        held.callback(folder.remove)
+        contents = _read(tables, parts, key, folder.path)
+        root = common_folder(part.path for each in parts.values() for part in each)
+
+        def copied(part: Part) -> Part:
+            path = folder.path / absolute_path(part.path).relative_to(root)
+            return replace(part, path=path, copy_of=part.path)
+
+        copies = {
+            name: replace(tables[name], copies=tuple(map(copied, each)))
+            for name, each in parts.items()
+        }
+        yield contents, {**tables, **copies}
+
+
+def _parts(tables: Mapping[str, Any]) -> dict[str, list[Part]]:
+    files = {name: table for name, table in tables.items() if isinstance(table, TableFiles)}
+    return {name: table.parts() for name, table in files.items()}
+
+
+def _read(
+    tables: Mapping[str, Any],
+    parts: Mapping[str, Sequence[Part]],
+    key: Key | bytes | None,
+    copies: Path | None,
+) -> Contents:
+    paths = {name: [part.path for part in each] for name, each in parts.items()}
     return Contents(
-        published_files(paths) if paths else (),
+        published_files(paths, copies=copies) if paths else (),
         {
             name: None if key is None else _digest(table, key)
             for name, table in tables.items()

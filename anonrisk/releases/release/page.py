@@ -116,7 +116,7 @@ def _waiver(verdict: ReleaseAnswer, waiver: Waiver) -> dict[str, Any]:
 
 
 def _approvals(verdict: ReleaseAnswer) -> dict[str, Any]:
-    values = [{"by": cut(approval.by), "at": cut(approval.at)} for approval in verdict.approvals]
+    values = [{"by": cut(item.by), "key": cut(item.keyid)} for item in verdict.approvals]
     return {"asked": verdict.approvals_asked, "given": values}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,22 +9,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from anonrisk.core.columns import nearest, skeleton
-from anonrisk.core.documents import Reader, canonical
+from anonrisk.core.documents import Reader
+from anonrisk.core.render import count_of
 from anonrisk.errors import PolicyError
 from anonrisk.policy import Policy, document, fields
 from anonrisk.releases.links.link import Link
+from anonrisk.releases.release import approvals as approving
 from anonrisk.releases.release import waivers as waiving
+from anonrisk.releases.release.statement import statement
 from anonrisk.releases.release.table_files import TableFiles
 from anonrisk.releases.release.waivers import Waiver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from anonrisk.pseudonyms.seal import PublicKey
+    from anonrisk.releases.release.contents import Contents
 
 VERSION = 1
+# The predicate of the statement that approvals sign.
+TERMS = "urn:anonrisk:release-terms:v1"
 KEYS = (
     *("version", "name", "audience", "separate", "policy", "tables", "links"),
-    *("approvals", "waivers"),
+    *("approvals", "approvers", "waivers"),
 )
 _READER = Reader("release", PolicyError, words=("on",))
 _SINGLE = ("name", "audience", "approvals")
@@ -35,7 +41,7 @@ _ALSO_CALLED = {
     **dict.fromkeys(("files", "data"), "tables"),
     **dict.fromkeys(("id", "title"), "name"),
     **dict.fromkeys(("recipients", "recipient", "for"), "audience"),
-    **dict.fromkeys(("approval", "approvers", "four_eyes"), "approvals"),
+    **dict.fromkeys(("approval", "four_eyes"), "approvals"),
     **dict.fromkeys(("exceptions", "waiver"), "waivers"),
     **dict.fromkeys(("joins", "link"), "links"),
 }
@@ -65,6 +71,7 @@ def from_plain(value: Any, folder: Path) -> dict[str, Any]:
         "links": _listed(stated, "links"),
         "waivers": _listed(stated, "waivers"),
         "separate": _separate(stated.get("separate")),
+        "approvers": approving.read_approvers(stated.get("approvers"), folder),
         **{key: stated[key] for key in _SINGLE if stated.get(key) is not None},
     }
 
@@ -97,6 +104,11 @@ def document_of(
     stated["policy"] = (
         {name: named(item) for name, item in policies.items()} if several else named(policies)
     )
+    if stated.get("approvers"):
+        stated["approvers"] = {
+            name: key if approving.is_written_out(key) else named(key)
+            for name, key in stated["approvers"].items()
+        }
     return stated
 
 
@@ -181,6 +193,7 @@ class ReleaseParts:
     name: str | None
     waivers: tuple[Waiver, ...]
     approvals: int
+    approvers: Mapping[str, PublicKey]
 
     def __init__(
         self,
@@ -193,6 +206,7 @@ class ReleaseParts:
         name: str | None = None,
         waivers: Sequence[Waiver | Mapping[str, Any]] = (),
         approvals: int = 0,
+        approvers: Mapping[str, PublicKey | str | os.PathLike[str]] | None = None,
     ) -> None:
         """Check every part, before any table is read."""
         named = tables_of(tables)
@@ -207,6 +221,7 @@ class ReleaseParts:
             "name": None if name is None else _text(name, "name"),
             "waivers": read_waivers(_several(waivers, "waivers")),
             "approvals": fields.whole(approvals, "approvals", at_least=0),
+            "approvers": approving.read_approvers(approvers, Path()),
         }
         for key, value in parts.items():
             object.__setattr__(self, key, value)
@@ -214,6 +229,11 @@ class ReleaseParts:
             raise PolicyError("separate names an audience twice")
         if skeleton(self.audience) in map(skeleton, self.separate):
             raise PolicyError(f"audience {self.audience!r} cannot be separate from itself")
+        if self.approvals > len(self.approvers):
+            raise PolicyError(
+                f"{count_of(self.approvals, 'approval')} asked for, and approvers names "
+                f"{count_of(len(self.approvers), 'person', 'persons')} with a public key"
+            )
         waiving.refuse_wrong(self.waivers, policies)
         _check_links(self.links, policies)
 
@@ -231,13 +251,13 @@ class ReleaseParts:
             "policy": {name: policy.digest for name, policy in self.policies.items()},
             "links": [link.to_dict() for link in self.links],
             "approvals": self.approvals,
+            "approvers": {name: key.line for name, key in self.approvers.items()},
             "waivers": [waiver.to_dict() for waiver in self.waivers],
         }
 
-    def digest_of(self, contents: Mapping[str, Any]) -> str:
-        """Return the same for contents that were read already."""
-        text = canonical({**self.to_dict(), "contents": contents})
-        return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+    def statement_of(self, contents: Contents) -> bytes:
+        """Return what approvals sign: all that is said, of contents that were read."""
+        return statement(TERMS, contents.files, contents.digests, self.to_dict())
 
     # ---- showing ----------------------------------------------------------------------------
 
@@ -258,6 +278,7 @@ def with_tables(release: AnyRelease, tables: Mapping[str, Any]) -> AnyRelease:
         name=release.name,
         waivers=release.waivers,
         approvals=release.approvals,
+        approvers=release.approvers,
     )
 
 

@@ -12,11 +12,16 @@ import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from anonrisk.core.render import count_of
 from anonrisk.engines.reading.files import without_values
-from anonrisk.errors import ArgumentError, ManifestError, UnreadableTableError
+from anonrisk.errors import (
+    ArgumentError,
+    ManifestError,
+    UnreadableTableError,
+    UnwritableTableError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
 # A message names no more files than somebody reads.
 _SHOWN = 5
 _SHA256 = re.compile("[0-9a-f]{64}")
+_BLOCK = 1 << 20
 _BY_FOLDERS = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 _FOLLOW_NOTHING = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -66,14 +72,19 @@ class PublishedFile:
             )
 
     @classmethod
-    def of(cls, root: Path, path: str, table: str | None = None) -> Self:
-        """Read a file."""
-        size, sha256 = _digest(root, path)
+    def of(
+        cls, root: Path, path: str, table: str | None = None, copies: Path | None = None
+    ) -> Self:
+        """Read a file once; what is written below `copies` are the very bytes that were read."""
+        size, sha256 = _digest(root, path, copies)
         return cls(path, size, sha256, table)
 
 
 def published_files(
-    tables: Mapping[str, Paths] | Mapping[str | None, Paths], root: AnyPath | None = None
+    tables: Mapping[str, Paths] | Mapping[str | None, Paths],
+    root: AnyPath | None = None,
+    *,
+    copies: Path | None = None,
 ) -> tuple[PublishedFile, ...]:
     """Read the files of each table; of a folder, all that it holds.
 
@@ -84,6 +95,8 @@ def published_files(
     root : path, optional
         The folder of the release, from which paths are told; the one that all files are in if it is
         left out.
+    copies : path, optional
+        A folder of the caller's own, for copies under the same paths.
 
     Examples
     --------
@@ -103,12 +116,12 @@ def published_files(
                 results[file] = table
     if not results:
         raise ArgumentError("a release of no file has nothing to publish")
-    top = _absolute(root if root is not None else _common(results))
+    top = absolute_path(root if root is not None else common_folder(results))
     outside = [file for file in results if not file.is_relative_to(top)]
     if outside:
         raise ArgumentError(f"{_shown(outside[0])} is not in the folder of the release")
     read = (
-        PublishedFile.of(top, file.relative_to(top).as_posix(), table)
+        PublishedFile.of(top, file.relative_to(top).as_posix(), table, copies)
         for file, table in results.items()
     )
     return tuple(sorted(read, key=lambda item: item.path))
@@ -160,12 +173,13 @@ def _given(known: Iterable[str], files: Any) -> dict[str, tuple[Path, str]]:
 def _each(paths: Any) -> list[Path]:
     alone = isinstance(paths, (str, os.PathLike))
     try:
-        return [_absolute(path) for path in ([paths] if alone else paths)]
+        return [absolute_path(path) for path in ([paths] if alone else paths)]
     except (TypeError, ValueError):
         raise ArgumentError("files are named by a folder, a path or a list of paths") from None
 
 
-def _absolute(path: AnyPath) -> Path:
+def absolute_path(path: AnyPath) -> Path:
+    """Return where a path leads, links as they are."""
     # Path.resolve would follow the links that are to be refused.
     return Path(os.path.abspath(path))  # noqa: PTH100
 
@@ -180,19 +194,25 @@ def _files_of(path: Path) -> Iterator[Path]:
         yield from (Path(folder) / name for name in sorted([*names, *links]))
 
 
-def _common(files: Iterable[Path]) -> str:
-    return os.path.commonpath([file.parent for file in files])
+def common_folder(files: Iterable[Path]) -> Path:
+    """Return the folder that all files are in."""
+    return Path(os.path.commonpath([absolute_path(file).parent for file in files]))
 
 
-def _digest(root: Path, path: str) -> tuple[int, str]:
+def _digest(root: Path, path: str, copies: Path | None = None) -> tuple[int, str]:
     """Read a file through to its end; give the number of its bytes and their SHA-256."""
     try:
         with os.fdopen(_opened(root, path), "rb", buffering=0) as file:
             before = os.fstat(file.fileno())
             if not stat.S_ISREG(before.st_mode):
                 raise ManifestError(f"{_shown(path)} is not a file")
-            result = hashlib.file_digest(file, "sha256").hexdigest()
+            if copies is None:
+                result = hashlib.file_digest(file, "sha256").hexdigest()
+            else:
+                result = _copied(file, copies / path)
             after = os.fstat(file.fileno())
+    except UnwritableTableError:
+        raise
     except OSError as error:
         if (root / path).is_symlink() or _through_a_link(root, path):
             raise ManifestError(f"{_shown(path)} is a link, which may lead elsewhere") from None
@@ -200,6 +220,23 @@ def _digest(root: Path, path: str) -> tuple[int, str]:
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         raise ManifestError(f"{_shown(path)} was changed while it was read")
     return after.st_size, result
+
+
+def _copied(file: IO[bytes], copy: Path) -> str:
+    """Write what is read to a new file as well, and return its SHA-256."""
+    digest = hashlib.sha256()
+    try:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with copy.open("xb") as into:
+            while block := file.read(_BLOCK):
+                digest.update(block)
+                into.write(block)
+    except OSError as error:
+        raise UnwritableTableError(
+            "cannot copy the files, of which what is measured is a private copy "
+            f"({error.strerror}): TMPDIR names a folder with more space"
+        ) from None
+    return digest.hexdigest()
 
 
 def _opened(root: Path, path: str) -> int:

@@ -11,7 +11,7 @@ from anonrisk.errors import ArgumentError, PolicyError, UnsupportedFrameError
 from anonrisk.policy import fields
 from anonrisk.releases.ledger.manifest import Manifest
 from anonrisk.releases.release import parts as release_parts
-from anonrisk.releases.release.approvals import Approval
+from anonrisk.releases.release.approvals import Approval, digest_of
 from anonrisk.releases.release.check import check
 from anonrisk.releases.release.parts import ReleaseParts
 from anonrisk.releases.release.published_table import PublishedTable
@@ -59,8 +59,10 @@ def publish(
         verdict={key: item for key, item in verdict.to_dict().items() if key != "tables"},
         waivers=tuple(waiver.to_dict() for waiver in release.waivers),
         approvals=tuple(approval.to_dict() for approval in verdict.approvals),
+        terms=release.to_dict(),
         previous=verdict.head,
-    ).sealed(ledger.key if seal is None else seal)
+    ).sealed(ledger.key)
+    manifest = manifest if seal is None else manifest.sealed(seal)
     entry = ledger.append(manifest, result.states)
     # Who publishes the same once more, after a process was killed, gets what is in the ledger.
     same = entry.manifest_sha256 == manifest.sha256
@@ -93,6 +95,8 @@ class Release(render.PrintedTable, ReleaseParts):
         Broken budgets that somebody answers for.
     approvals : int
         How many people, beside the one who publishes, must have approved it.
+    approvers : mapping of str to PublicKey, str or path
+        Who may, by name, and each one's public key (Ed25519), or the file of it.
 
     Raises
     ------
@@ -130,7 +134,17 @@ class Release(render.PrintedTable, ReleaseParts):
         return cls(**release_parts.from_file(as_path(path, "a release", PolicyError)))
 
     def digest(self, key: Key | bytes | None = None) -> str:
-        """Return the SHA-256 of all that is published and said of it; approvals name it.
+        """Return the SHA-256 of `statement`; approvals name it.
+
+        Parameters
+        ----------
+        key : Key or bytes
+            The ledger's, which only tables that are no files need.
+        """
+        return digest_of(self.statement(key))
+
+    def statement(self, key: Key | bytes | None = None) -> bytes:
+        """Return what approvals sign: all that is published and said of it, as in-toto writes it.
 
         Parameters
         ----------
@@ -146,24 +160,24 @@ class Release(render.PrintedTable, ReleaseParts):
         if contents.unknown:
             named = ", ".join(map(repr, contents.unknown))
             raise UnsupportedFrameError(f"no digest can be made of what these tables hold: {named}")
-        return self.digest_of(contents.to_dict())
+        return self.statement_of(contents)
 
-    def approve(self, *, by: str, key: Key | bytes) -> Approval:
+    def approve(self, key: SigningKey, *, ledger_key: Key | bytes | None = None) -> Approval:
         """Approve exactly this: the bytes, the policies, the waivers, the audience.
 
         Parameters
         ----------
-        by : str
-            Who approves; not the one who publishes.
-        key : Key or bytes
-            The ledger's, which seals it.
+        key : SigningKey
+            The approver's own, whose public key the release names.
+        ledger_key : Key or bytes
+            The ledger's, which only tables that are no files need; it approves nothing.
 
         Returns
         -------
         Approval
             To be given to `publish`. Whatever of the release changes makes it void.
         """
-        return Approval.given(by, self.digest(key), key)
+        return Approval.made(self.statement(ledger_key), self.approvers, key)
 
     def check(
         self,
@@ -296,7 +310,7 @@ class Release(render.PrintedTable, ReleaseParts):
         approvals : iterable of Approval
             From `approve`, by others.
         seal : SigningKey or Key, optional
-            What the manifest is sealed with; left out, the ledger's key.
+            What the manifest is sealed with, beside the ledger's key.
 
         Returns
         -------

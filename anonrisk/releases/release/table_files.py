@@ -38,12 +38,15 @@ class TableFiles:
         How text files are written.
     folder : Path
         What the paths begin at: of a document, where it stands.
+    copies : tuple of Part
+        Private copies of the files, which are read in their place.
     """
 
     paths: tuple[str, ...]
     format: str | None = None
     text: TextFormat = field(default_factory=TextFormat)
     folder: Path = field(default=Path(), compare=False)
+    copies: tuple[Part, ...] = field(default=(), compare=False)
 
     @classmethod
     def of(cls, value: Any, where: str, folder: Path) -> TableFiles:
@@ -67,8 +70,8 @@ class TableFiles:
         return {"files": list(self.paths), **{key: item for key, item in more.items() if item}}
 
     def parts(self) -> list[Part]:
-        """Find the files."""
-        return files.find([str(self.folder / path) for path in self.paths])
+        """Find the files, or their copies."""
+        return list(self.copies) or files.find([str(self.folder / path) for path in self.paths])
 
     def stored(self) -> Stored:
         """Count what the files hold besides their rows."""

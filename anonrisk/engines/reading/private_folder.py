@@ -1,4 +1,4 @@
-"""A private folder for what is put down while files are scanned; what killed runs left is removed.
+"""A private folder for what is put down while files are read; what killed runs left is removed.
 
 Whether a folder is still in use is told by a lock on it, which ends with the process that holds it,
 however that ends. Where there are no such locks nothing is removed.
