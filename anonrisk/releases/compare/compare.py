@@ -48,8 +48,8 @@ def compare(
     Returns
     -------
     Comparison
-        With `exposed`, `exposed_by`, `unseen`, `learned_values`, `at_risk`, `to_frame`, `to_dict`
-        and the counts behind them; no cell and no hash of one.
+        With `exposed`, `exposed_by`, `unseen`, `learned_values`, `at_risk`, `renewed`, `to_frame`,
+        `to_dict` and the counts behind them; no cell and no hash of one.
 
     See Also
     --------
@@ -80,7 +80,7 @@ def compare(
     value and less of another has changed by at least one record in either way.
 
     When it misleads: pseudonyms that changed make a person two. Where nobody is in both releases,
-    net changes are counted, as without a unit; where only some have changed, nobody can tell. It
+    net changes are counted, as without a unit; where many have changed, `renewed` is true. It
     compares two releases; what three tell together that no two of them do is in
     ``docs/differencing.md``.
 

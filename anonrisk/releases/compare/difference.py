@@ -28,6 +28,7 @@ from anonrisk.releases.compare.comparison import (
     changed_classes,
     changed_persons,
 )
+from anonrisk.releases.compare.renewed import chance_by_churn
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Booleans, Integers
@@ -316,7 +317,30 @@ def _by_person(pairs: _Pairs) -> Comparison:
             for name, (old, new) in sides.items()
         },
         missing=current.missing,
+        by_churn=_by_churn(pairs, list(sides.values())),
     )
+
+
+def _by_churn(pairs: _Pairs, sides: list[tuple[_Side, _Side]]) -> float:
+    """Ask how alike leavers and newcomers are: by their classes, and by their values as well.
+
+    Values that change from release to release tell nothing of who is who, and classes alone may be
+    too few; each is asked, and the chance of the less likely one doubled.
+    """
+    came = pairs.in_now & ~pairs.in_before
+    profiles = [pairs.class_sums]
+    if sides:
+        # Sums of random hashes of either kind: equal where the classes and all values are.
+        both = [sum((side[i].sums for side in sides), pairs.class_sums[i]) for i in (0, 1)]
+        profiles.append((both[0], both[1]))
+    chances = []
+    for before, current in profiles:
+        number, n = interned(np.concatenate((before[pairs.in_before], current[came])))
+        earlier, newcomers = np.split(number, [int(pairs.in_before.sum())])
+        gone = earlier[~pairs.in_now[pairs.in_before]]
+        counts = [np.bincount(item, minlength=n) for item in (gone, newcomers, earlier)]
+        chances.append(chance_by_churn(*counts))
+    return min(1.0, len(chances) * min(chances))
 
 
 @dataclass(frozen=True)
@@ -420,16 +444,19 @@ class _Pairs:
         np.minimum.at(result, person, number)
         return np.where(result == np.iinfo(np.int64).max, NONE, result)
 
-    def sets(self, which: int) -> Integers:
-        """Number the sets of classes that persons have in a release: equal ones alike."""
-        places = self.places[which]
-        of_classes = self.counts[which].classes
-        return interned(summed(self.person[places], of_classes, self.n_persons))[0]
+    @cached_property
+    def class_sums(self) -> tuple[Hashes, Hashes]:
+        """Add up the classes that each person has in either release: equal sets have equal sums."""
+        old, new = (
+            summed(self.person[places], counts.classes, self.n_persons)
+            for places, counts in zip(self.places, self.counts, strict=True)
+        )
+        return old, new
 
     @cached_property
     def way(self) -> Integers:
         """Number the ways from the classes before to those now, for all who moved."""
-        old, new = self.sets(0)[self.moved], self.sets(1)[self.moved]
+        old, new = (interned(sums)[0][self.moved] for sums in self.class_sums)
         return numbered(old * self.n_persons + new)[0]
 
     @cached_property

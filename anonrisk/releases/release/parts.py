@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from anonrisk.core.columns import nearest, skeleton
-from anonrisk.core.documents import Reader, canonical
+from anonrisk.core.documents import BY_HAND, Reader, canonical
 from anonrisk.errors import PolicyError
 from anonrisk.policy import Policy, document, fields
 from anonrisk.releases.links.link import Link
@@ -27,7 +27,7 @@ KEYS = (
     *("version", "name", "audience", "separate", "policy", "tables", "links"),
     *("approvals", "waivers"),
 )
-_READER = Reader("release", PolicyError, words=("on",))
+_READER = Reader("release", PolicyError, words=("on",), most_values=BY_HAND)
 _SINGLE = ("name", "audience", "approvals")
 # How others call what a release has a key for.
 _ALSO_CALLED = {
