@@ -95,8 +95,7 @@ class Reader:
     def yaml(self, text: str) -> Any:
         """Read YAML (needs PyYAML); a key written twice is refused."""
         yaml = self.library()
-        if len(text) > _LETTERS_EACH * self.most_values:
-            raise self.too_long()
+        self.check_length(1, len(text))
         try:
             loader = _loader(yaml, self)(text)
             try:
@@ -137,13 +136,14 @@ class Reader:
             raise self.error(f"a number of {digits} is too long for a {self.what}")
         return written
 
-    def too_long(self) -> AnonRiskError:
-        """Return an error: YAML takes longer to read than anybody should wait."""
-        return self.error(
-            f"the {self.what} has more than {self.most_values:,} values, or "
-            f"{_LETTERS_EACH * self.most_values:,} letters, which take long to read as YAML: write "
-            "it as JSON"
-        )
+    def check_length(self, n_values: int, n_letters: int = 0) -> None:
+        """Reject YAML that takes longer to read than anybody should wait."""
+        most_letters = _LETTERS_EACH * self.most_values
+        if n_values > self.most_values or n_letters > most_letters:
+            raise self.error(
+                f"the {self.what} has more than {self.most_values:,} values, or {most_letters:,} "
+                "letters, which take long to read as YAML: write it as JSON"
+            )
 
     def too_large(self) -> AnonRiskError:
         """Return an error: aliases stand for too much."""
@@ -261,8 +261,7 @@ def _loader(yaml: Any, reader: Reader) -> Any:
         def compose_node(self, parent: Any, index: Any) -> Any:
             """Read a value, unless there were too many."""
             self.n_values += 1
-            if self.n_values > reader.most_values:
-                raise reader.too_long()
+            reader.check_length(self.n_values)
             return super().compose_node(parent, index)
 
         def fetch_flow_collection_start(self, token: Any) -> None:

@@ -53,6 +53,10 @@ class Differencing(base.ReleaseBudget):
     annotation = base.or_list("int | dict[str, Any]")
     what = "What earlier releases reveal together with this one"
     lacks = "it needs a release and a ledger: Release.check judges it"
+    not_planned = (
+        "it is about earlier releases too, and no recoding hides who came and left: Release.mend "
+        "holds people back for it"
+    )
 
     limit: float = 0
     k: int
