@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.pseudonyms.keys import Key
-from anonrisk.releases.compare.difference import compare_counts
+from anonrisk.releases.compare.difference import compare_counts, together
 from anonrisk.releases.state.state import State, state
 
 if TYPE_CHECKING:
@@ -163,7 +163,5 @@ def compare_all(earlier: Sequence[State], current: State) -> Iterator[Comparison
         unions.setdefault(item.counts.qid, []).append(item)
     for states in unions.values():
         if len(states) > 1 and current.counts.unit is not None:
-            union, *rest = states
-            for item in rest:
-                union = union.merge(item)
-            yield compare_counts(union.counts, current.counts, of_several=True)
+            union = together([item.counts for item in states])
+            yield compare_counts(union, current.counts, of_several=True)
