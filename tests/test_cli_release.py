@@ -135,6 +135,36 @@ def mend(folder, *words):
     return run("mend", "release.json", "--ledger", "ledger.db", *more, *words)
 
 
+@pytest.mark.parametrize(
+    ("name", "written", "sep"),
+    [
+        ("patients.csv.gz", "patients.csv.gz", ","),
+        ("patients.tsv", "patients.tsv", "\t"),
+        ("patients.csv.bz2", "patients.csv", ","),
+    ],
+)
+def test_a_mended_file_keeps_its_name(folder, name, written, sep):
+    place = f"out/{name}"
+    more = {"tables": {"patients": place}}
+    write("2026-10", **more)
+    PATIENTS.to_csv(place, index=False, sep=sep)
+    assert publish("--new") == PASS
+    Path("october.json").write_text(Path("release.json").read_text(encoding="utf-8"))
+    PATIENTS.to_csv(f"old-{name}", index=False, sep=sep)
+    before = json.loads(Path("october.json").read_text(encoding="utf-8"))
+    before["tables"] = {"patients": f"old-{name}"}
+    Path("october.json").write_text(json.dumps(before))
+    write("2026-11", **more)
+    PATIENTS.drop(index=7).to_csv(place, index=False, sep=sep)
+    assert mend("november", "--previous", "october.json") == PASS
+    assert [path.name for path in Path("november/tables").iterdir()] == [written]
+    again = pd.read_csv(f"november/tables/{written}", sep=sep)
+    assert again.sort_values("patient", ignore_index=True).equals(PATIENTS)
+    if written.endswith("gz"):
+        # No name and no hour in the header of the file.
+        assert Path(f"november/tables/{written}").read_bytes()[3:8] == bytes(5)
+
+
 def test_a_month_that_is_mended(folder, capsys):
     assert publish("--new") == PASS
     before = json.loads(Path("release.json").read_text(encoding="utf-8"))
@@ -150,15 +180,15 @@ def test_a_month_that_is_mended(folder, capsys):
     assert "1 of 1 values of erased= are nobody's" in " ".join(capsys.readouterr().err.split())
     Path("erased.txt").write_text("\ufeffp07\n", encoding="utf-8")
     assert mend("erased", "--previous", "october.json", "--erased", "erased.txt") == PASS
-    assert "p07" not in Path("erased/tables/1.csv").read_text(encoding="utf-8")
+    assert "p07" not in Path("erased/tables/patients.csv").read_text(encoding="utf-8")
     capsys.readouterr()
     assert mend("november", "--previous", "october.json") == PASS
     told = " ".join(capsys.readouterr().out.split())
     assert "1 of 24 persons: not published yet" in told
     assert "Wrote november/release.yaml" in told
-    assert [path.name for path in Path("november/tables").iterdir()] == ["1.csv"]
+    assert [path.name for path in Path("november/tables").iterdir()] == ["patients.csv"]
     # What left stays as it was, and what came waits.
-    written = pd.read_csv("november/tables/1.csv").sort_values("patient", ignore_index=True)
+    written = pd.read_csv("november/tables/patients.csv").sort_values("patient", ignore_index=True)
     assert written.equals(PATIENTS)
     more = ("--by", "D. Engineer", "-o", "november/manifest.json")
     assert run("publish", "november/release.yaml", "--ledger", "ledger.db", *more) == PASS

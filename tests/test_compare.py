@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections import Counter
@@ -11,7 +12,7 @@ import numpy as np
 import oracle_compare as oracle
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from keys import KEY, OTHER
 
@@ -20,7 +21,7 @@ from anonrisk.errors import ArgumentError, EmptyTableError, StateError, WrongKey
 from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
 from anonrisk.measures.counts.question import Question
 from anonrisk.releases.compare.compare import compare_all
-from anonrisk.releases.compare.difference import compare_counts, interned
+from anonrisk.releases.compare.difference import compare_counts, interned, together
 
 FATES = [fate for fate in product((None, "a", "b"), repeat=2) if any(fate)]
 
@@ -357,3 +358,24 @@ def test_hashes_that_share_a_half_are_told_apart():
     found, n = interned(np.array([[7, 1], [5, 1], [7, 2], [7, 1], [0, 2]], dtype=np.uint64))
     assert n == 4
     assert found.tolist() == [0, 1, 2, 0, 3]
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_all_releases_together_are_their_states_merged(data):
+    row = st.tuples(st.integers(0, 5), st.sampled_from("ab"), st.sampled_from("xy"))
+    tables = data.draw(st.lists(st.lists(row, min_size=1, max_size=8), min_size=2, max_size=4))
+    states = [
+        pd.DataFrame(rows, columns=["who", "zip", "ill"]).anon.state(
+            "zip", unit="who", sensitive="ill", key=KEY
+        )
+        for rows in tables
+    ]
+    *earlier, current = states
+    merged = functools.reduce(lambda one, other: one.merge(other), earlier)
+    union = together([state.counts for state in earlier])
+    assert union.n_rows <= merged.counts.n_rows
+    compared = [
+        compare_counts(counts, current.counts, of_several=True) for counts in (union, merged.counts)
+    ]
+    assert compared[0] == compared[1]

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import anonrisk
-from anonrisk import Plan, Policy, Verdict, errors
+from anonrisk import Plan, Policy, Release, Verdict, errors
 from anonrisk.cli import main
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.documents import Reader
@@ -74,6 +74,26 @@ def test_a_long_text_is_not_repeated_without_limit():
     text = "\n".join(bomb(4, last="*t"))
     told = quickly(lambda: READER.yaml(f"t: &t {'x' * 10_000}\n{text}"), errors.PolicyError)
     assert "too large" in told
+
+
+@pytest.mark.parametrize("length", [300_000, 600_000])
+@pytest.mark.parametrize("entry", ["- ab\n", "- {a: 1}\n", "- [1, [2]]\n"])
+def test_a_long_list_is_refused_within_a_second(entry, length, tmp_path):
+    pytest.importorskip("yaml")
+    text = "version: 1\nquasi:\n" + entry * (length // len(entry))
+    path = tmp_path / "long.yaml"
+    path.write_text(text)
+    start = time.process_time()
+    for read in (Policy.from_yaml, Release.load):
+        with pytest.raises(errors.PolicyError, match=r"more than 10,000 values.*write it as JSON"):
+            read(path)
+    # Two of them, on a machine that others use as well.
+    assert time.process_time() - start < 4
+
+
+def test_documents_that_programs_write_may_have_more_values():
+    pytest.importorskip("yaml")
+    assert len(READER.yaml("- a\n" * 11_000)) == 11_000
 
 
 def test_a_few_aliases_are_taken():

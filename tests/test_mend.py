@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 import itertools
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -389,6 +391,42 @@ def test_other_kinds_give_back_their_own(ledger, kind):
     assert sorted(table["who"].to_numpy()) == sorted(expected.tables["people"]["who"])
     with pytest.raises(ArgumentError, match="from a table of the same kind"):
         release(convert(now)).mend(ledger, leavers="keep", previous=first)
+
+
+@pytest.mark.parametrize("kind", ["polars", "pyarrow"])
+def test_whole_numbers_of_either_width_are_the_same_persons(ledger, kind):
+    library = pytest.importorskip(kind)
+    convert = library.from_pandas if kind == "polars" else library.Table.from_pandas
+    first = published(ledger)
+    now = pd.concat([first.iloc[2:], people(1, 600)], ignore_index=True)
+    narrow = convert(now.astype({"who": "int32"}))
+    mended = release(narrow).mend(ledger, leavers="keep", previous=convert(first))
+    assert mended.verdict.passed
+    assert mended.price.left == 2
+    assert sorted(mended.tables["people"]["who"].to_numpy()) == sorted(first["who"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts"),
+    [
+        (lambda n: dt.date(2026, 1, 1) + dt.timedelta(days=n), ["2026-01-08", " 2026-01-09 "]),
+        (lambda n: dt.datetime(2026, 1, 1, n % 24, n // 24), ["2026-01-01 07:00", "2026-01-01T08"]),
+        (lambda n: Decimal(n) / 4, ["1.75", "2"]),
+        (lambda n: n - 7, ["0", "1"]),
+    ],
+)
+def test_erased_persons_are_read_from_texts_of_a_file(ledger, kind, texts):
+    frame = people(120)
+    first = published(ledger, frame.assign(who=[kind(n) for n in frame["who"]]))
+    now = release(first.iloc[10:].reset_index(drop=True))
+    mended = now.mend(ledger, leavers="keep", previous=first, erased=texts)
+    gone = {kind(7), kind(8)}
+    assert not gone & set(mended.tables["people"]["who"])
+    assert mended.verdict.passed
+    same = now.mend(ledger, leavers="keep", previous=first, erased=[kind(7), kind(8)])
+    assert same.price == mended.price
+    with pytest.raises(ArgumentError, match="erased= holds a text that is no value of unit 'who'"):
+        now.mend(ledger, leavers="keep", previous=first, erased=["Ann"])
 
 
 @pytest.mark.spark

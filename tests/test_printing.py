@@ -196,7 +196,7 @@ def comparisons_of(t):
     return later.compare(ledger)
 
 
-def mended_of(t):
+def mended_of(t, how="mend"):
     """The table after a part of it, with one person too few to come."""
     ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.db", key=KEY, new=True)
     policy = Policy(quasi=t.q, unit=t.who, k=1, unlisted="ignore", differencing={"k": 2})
@@ -205,6 +205,8 @@ def mended_of(t):
         for name, df in (("first", t.df.head(50)), ("second", t.df))
     )
     first.publish(ledger, by="A. Officer")
+    if how == "explain":
+        return later.check(ledger).explain()
     return later.mend(ledger, leavers="drop")
 
 
@@ -243,6 +245,8 @@ RESULTS = {
     ),
     "Comparisons": comparisons_of,
     "MendPrice": lambda t: mended_of(t).price,
+    "MendTrial": lambda t: mended_of(t, "explain").mended,
+    "ReleaseExplanation": lambda t: mended_of(t, "explain"),
     "Mended": mended_of,
     "DegreeOfAnonymity": lambda _: predict.degree([0.1, 0.2, 0.7]),
     "Disagreement": lambda t: published(t).disagreements()[0],

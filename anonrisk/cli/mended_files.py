@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 
 from anonrisk.core.documents import to_yaml
 from anonrisk.engines.pandas.write import write
-from anonrisk.engines.reading import files
+from anonrisk.engines.reading import files, packed
 from anonrisk.errors import ArgumentError, UnwritableTableError
 from anonrisk.releases.release import parts
 from anonrisk.releases.release.release import Release
 from anonrisk.releases.release.table_files import TableFiles
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from anonrisk.releases.ledger.ledger import Ledger
     from anonrisk.releases.release.mend import Mended
 
@@ -61,13 +63,30 @@ def _write(mended: Mended, source: Path, beside: Path, folder: Path) -> None:
     before = Release.load(source)
     (beside / TABLES).mkdir()
     tables = {}
+    taken: set[str] = set()
     for place, (name, frame) in enumerate(mended.tables.items()):
         table = before.tables[name]
         assert isinstance(table, TableFiles)  # noqa: S101
-        kind = files.format_of(table.parts(), table.format)
-        # A name of a table may be none of a file.
-        path = beside / TABLES / f"{place + 1}.{kind}"
-        write(frame, path, kind, sep=table.text.sep or ",", encoding=table.text.encoding or "utf-8")
+        before_files = table.parts()
+        kind = files.format_of(before_files, table.format)
+        called = _file_name(before_files)
+        # A table of several files has no name of a file, and two may have the same.
+        if called is None or called.casefold() in taken:
+            called = f"{place + 1}.{kind}"
+        taken.add(called.casefold())
+        path = beside / TABLES / called
+        sep = table.text.sep or ("\t" if files.Part(path).tabbed else ",")
+        write(frame, path, kind, sep=sep, encoding=table.text.encoding or "utf-8")
         tables[name] = {**table.to_dict(), "files": f"{TABLES}/{path.name}", "format": kind}
     document = parts.document_of(source, tables, lambda path: os.path.relpath(path, folder))
     (beside / DOCUMENT).write_text(to_yaml(document), encoding="utf-8")
+
+
+def _file_name(parts: Sequence[files.Part]) -> str | None:
+    """Return what the file of a table is called, without a packing that is not written."""
+    if len(parts) > 1 or parts[0].partitions:
+        return None
+    path = parts[0].path
+    while path.suffix.casefold() in packed.SUFFIXES and path.suffix.casefold() != packed.GZIP:
+        path = path.with_suffix("")
+    return path.name

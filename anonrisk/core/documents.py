@@ -25,6 +25,9 @@ _COMMANDS = ("::", "##")
 _MOST_VALUES = 1_000_000
 _MOST_LETTERS = 10_000_000
 _DEEPEST = 100
+# Values in YAML that a person writes. Chosen: they are read within a second, at most 0.1 ms each.
+BY_HAND = 10_000
+_LETTERS_EACH = 40
 # Longer numbers take Python long to read, or make it raise.
 _MOST_DIGITS = 1_000
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
@@ -67,6 +70,8 @@ class Reader:
     what: str
     error: type[AnonRiskError]
     words: tuple[str, ...] = ()
+    # How many values YAML may have; JSON is read fast.
+    most_values: int = _MOST_VALUES
 
     def json(self, text: str | bytes) -> Any:
         """Read JSON; a key written twice is refused, and so is NaN."""
@@ -90,6 +95,7 @@ class Reader:
     def yaml(self, text: str) -> Any:
         """Read YAML (needs PyYAML); a key written twice is refused."""
         yaml = self.library()
+        self.check_length(1, len(text))
         try:
             loader = _loader(yaml, self)(text)
             try:
@@ -129,6 +135,15 @@ class Reader:
             digits = count_of(len(written), "digit")
             raise self.error(f"a number of {digits} is too long for a {self.what}")
         return written
+
+    def check_length(self, n_values: int, n_letters: int = 0) -> None:
+        """Reject YAML that takes longer to read than anybody should wait."""
+        most_letters = _LETTERS_EACH * self.most_values
+        if n_values > self.most_values or n_letters > most_letters:
+            raise self.error(
+                f"the {self.what} has more than {self.most_values:,} values, or {most_letters:,} "
+                "letters, which take long to read as YAML: write it as JSON"
+            )
 
     def too_large(self) -> AnonRiskError:
         """Return an error: aliases stand for too much."""
@@ -241,6 +256,14 @@ def _loader(yaml: Any, reader: Reader) -> Any:
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
         """PyYAML's safe loader, which takes the last of two equal keys; this one refuses them."""
 
+        n_values = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            """Read a value, unless there were too many."""
+            self.n_values += 1
+            reader.check_length(self.n_values)
+            return super().compose_node(parent, index)
+
         def fetch_flow_collection_start(self, token: Any) -> None:
             """Open a bracket; PyYAML's time grows with the square of how many are open."""
             reader.check_depth(self.flow_level)
@@ -255,11 +278,7 @@ def _loader(yaml: Any, reader: Reader) -> Any:
                     key_node.tag = "tag:yaml.org,2002:str"
                 key = self.construct_object(key_node, deep=True)
                 line = key_node.start_mark.line + 1
-                if not isinstance(key, (str, int, float)) or isinstance(key, bool):
-                    raise reader.error(
-                        f"the key in line {line} is not a text; yes, no, on, off and dates "
-                        "need quotes in YAML"
-                    )
+                _check_key(key, line, reader)
                 if key in seen:
                     raise reader.error(
                         f"key {key!r} is written twice in the {reader.what} (line {line})"
@@ -278,6 +297,13 @@ def _loader(yaml: Any, reader: Reader) -> Any:
     Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_yaml_int)
     Loader.add_constructor("tag:yaml.org,2002:float", Loader.construct_yaml_float)
     return Loader
+
+
+def _check_key(key: Any, line: int, reader: Reader) -> None:
+    if not isinstance(key, (str, int, float)) or isinstance(key, bool):
+        raise reader.error(
+            f"the key in line {line} is not a text; yes, no, on, off and dates need quotes in YAML"
+        )
 
 
 def _plain(node: Any, pattern: re.Pattern[str], reader: Reader) -> str:

@@ -31,6 +31,7 @@ class SettingArguments(TypedDict, total=False):
     sampling_fraction: float | None
     population_size: int | None
     unsuppressed: bool
+    stable_unit: str | None
     acknowledged: Sequence[Mapping[str, Any]]
 
 

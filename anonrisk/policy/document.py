@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # A policy is written by hand; a longer text is another file, given by mistake.
 _LONGEST = 4_000_000
-_READER = documents.Reader("policy", PolicyError)
+_READER = documents.Reader("policy", PolicyError, most_values=documents.BY_HAND)
 
 
 def from_yaml(source: str | Path) -> Any:

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
-from anonrisk.policy.budgets.base import TableBudget
+from anonrisk.policy.budgets.base import ReleaseBudget, TableBudget
 from anonrisk.policy.finding import about_of, named_once
 from anonrisk.policy.judge import Judge
 from anonrisk.policy.measure import context_of, measure
@@ -199,7 +199,9 @@ def explain(policy: Terms, findings: Iterable[Finding], frame: Any, population: 
     policy = named
     open_ = [f for f in findings if not f.passed and f.value is not None and len(f.qid) > 1]
     result = ((finding, _budget_of(policy, finding)) for finding in open_)
-    asked = [_Asked(f, b) for f, b in result if b is not None and not isinstance(b, TableBudget)]
+    # What is about more than classes of this table, no column of it decides.
+    others = (ReleaseBudget, TableBudget)
+    asked = [_Asked(f, b) for f, b in result if b is not None and not isinstance(b, others)]
     trials = _Trials(table, policy, population)
     singles: list[Without] = []
     unsolved: list[_Asked] = []

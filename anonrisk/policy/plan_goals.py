@@ -153,7 +153,7 @@ def _of_budget(
     if isinstance(budget, SensitiveBudget):
         yield from _of_values(budget, goal, table)
     elif isinstance(budget, ReleaseBudget):
-        yield replace(goal, why_not="it is about more than this table")
+        yield replace(goal, why_not=budget.not_planned)
     elif isinstance(budget, TableBudget):
         yield replace(goal, of_suppression=True)
     elif isinstance(budget, SizeBudget):

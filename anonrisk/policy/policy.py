@@ -187,6 +187,9 @@ class Policy(Terms, render.Printed):
         The number of people in that population.
     unsuppressed : bool
         Whether no record was removed after the draw.
+    stable_unit : str or None
+        Why the unit's values stay with their persons from release to release, where `differencing`
+        finds those who left and those who came alike beyond chance.
     acknowledged : tuple of Acknowledged
         Doubts about contents that a person has answered: column, doubt and reason.
     drafted : Drafted or None

@@ -96,6 +96,7 @@ class Terms:
         partial(fields.whole, at_least=1), {"type": "integer", "minimum": 1}
     )
     unsuppressed: bool = _flag()
+    stable_unit: str | None = _setting(fields.said, _TEXT)
     acknowledged: tuple[Acknowledged, ...] = _setting(
         read_acknowledged,
         {
@@ -315,6 +316,9 @@ def _check_together(settings: dict[str, Any], roles: PolicyRoles, rules: tuple[R
     if settings["advisory"]:
         _check_advisory(rules)
     _check_by(settings["by"], roles, rules)
+    every = [budget.key for rule in rules for budget in rule.budgets]
+    if settings["stable_unit"] is not None and "differencing" not in every:
+        raise PolicyError("stable_unit belongs to the budget differencing")
     _check_sampling(settings, roles)
     others = (*roles.sensitive, *roles.direct, *roles.insensitive, roles.unit)
     for rule in rules:

@@ -50,7 +50,9 @@ class PolarsTable(ArrowTable):
         """Return the table with the rows of another Polars table among its own."""
         if type(other) is not PolarsTable:
             return super().mixed(other, seed)
-        both = self.frame.vstack(other.frame.select(self.names()))
+        # An Int32 of one month and an Int64 of the next are the same numbers.
+        frames = [self.frame, other.frame.select(self.names())]
+        both = sys.modules["polars"].concat(frames, how="vertical_relaxed")
         return both.sample(fraction=1, shuffle=True, seed=seed)
 
     def has_dictionary(self, name: str) -> bool:  # noqa: ARG002

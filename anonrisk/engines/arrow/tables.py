@@ -103,7 +103,9 @@ class ArrowTable:
                 "rows of an earlier release can be put among those of a pandas, Polars, pyarrow or "
                 "Spark table, from a table of the same kind; convert both to one of these"
             )
-        both = pa.concat_tables([self.frame, other.frame.select(self.names())])
+        frames = [self.frame, other.frame.select(self.names())]
+        # An int32 of one month and an int64 of the next are the same numbers.
+        both = pa.concat_tables(frames, promote_options="permissive")
         return both.take(np.random.default_rng(seed).permutation(len(both)))
 
     def with_columns(self, new: pd.DataFrame) -> Any:

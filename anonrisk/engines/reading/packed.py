@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-SUFFIXES = (".gz", ".bz2", ".xz", ".zip", ".zst")
+GZIP = ".gz"
+SUFFIXES = (GZIP, ".bz2", ".xz", ".zip", ".zst")
 _BLOCK = 1 << 16
 
 
@@ -24,7 +25,7 @@ def opened(path: Path) -> Iterator[Any]:
         with _in_zip(path) as file:
             yield file
         return
-    if suffix == ".gz":
+    if suffix == GZIP:
         import gzip
 
         with gzip.open(path, "rb") as file:

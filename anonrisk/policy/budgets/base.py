@@ -439,6 +439,8 @@ class ReleaseBudget(Budget):
     takes_by = False
     lacks: ClassVar[str]
     """What a check of one table says, in place of a number."""
+    not_planned: ClassVar[str] = "it is about more than this table"
+    """Why no plan of one table is made for it."""
 
     def not_expected(self, context: Context) -> str:
         """Return the sentence that a batch is one table."""

@@ -31,6 +31,10 @@ class ComparedReleases(Protocol):
     def n_classes_both(self) -> int:
         """Classes that both releases have."""
 
+    @property
+    def renewed(self) -> bool:
+        """Whether the unit looks as if many of its values had been renewed."""
+
     def at_risk(self, k: int) -> int:
         """Count the persons who are exposed, or of whom a value is learned."""
 
@@ -49,13 +53,22 @@ class Differencing(base.ReleaseBudget):
     annotation = base.or_list("int | dict[str, Any]")
     what = "What earlier releases reveal together with this one"
     lacks = "it needs a release and a ledger: Release.check judges it"
+    not_planned = (
+        "it is about earlier releases too, and no recoding hides who came and left: Release.mend "
+        "holds people back for it"
+    )
 
     limit: float = 0
     k: int
     net: bool = False
 
-    def of(self, compared_releases: ComparedReleases) -> base.Value | Problem:
-        """Count whom a comparison exposes; where it does not tell, say why."""
+    def of(
+        self, compared_releases: ComparedReleases, stable_unit: str | None = None
+    ) -> base.Value | Problem:
+        """Count the persons exposed by a comparison; explain where it cannot be decided.
+
+        `stable_unit` is why the unit's values are known to stay, though it looks otherwise.
+        """
         if compared_releases.net and not self.net:
             why = (
                 "without a unit only net changes are known, and one person who left and another "
@@ -70,7 +83,17 @@ class Differencing(base.ReleaseBudget):
                 "the releases have no class in common, so that net changes say nothing: were "
                 "columns recoded? With a unit that stays, it can be decided"
             )
-        return base.Value(compared_releases.at_risk(self.k))
+        if not compared_releases.renewed:
+            return base.Value(compared_releases.at_risk(self.k))
+        alike = "those who left and those who came are alike beyond chance"
+        if stable_unit is None:
+            return Problem(
+                f"{alike}, as if values of unit {compared_releases.unit!r} had been renewed: who "
+                "really left would hide among them from this check, and from nobody else; take a "
+                "unit that stays, or if it does, say why by stable_unit in the policy"
+            )
+        note = f"{alike}, and other people by stable_unit: {stable_unit}"
+        return base.Value(compared_releases.at_risk(self.k), note=note)
 
     @property
     def _accepting(self) -> str:
@@ -84,6 +107,7 @@ class Differencing(base.ReleaseBudget):
             f"{count_of(number, subject.who)} {are} exposed by two releases together: among fewer "
             f"than {self.k} who came to a class of {subject.columns}, left it, stayed there or "
             f"moved, or with a value that is learned; at most {self.limit:,} may be"
+            + (f" ({value.note})" if value.note else "")
         )
 
     @classmethod

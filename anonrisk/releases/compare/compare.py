@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.pseudonyms.keys import Key
-from anonrisk.releases.compare.difference import compare_counts
+from anonrisk.releases.compare.difference import compare_counts, together
 from anonrisk.releases.state.state import State, state
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def compare(
     Returns
     -------
     Comparison
-        With `exposed`, `exposed_by`, `unseen`, `learned_values`, `at_risk`, `to_frame`, `to_dict`
-        and the counts behind them; no cell and no hash of one.
+        With `exposed`, `exposed_by`, `unseen`, `learned_values`, `at_risk`, `renewed`, `to_frame`,
+        `to_dict` and the counts behind them; no cell and no hash of one.
 
     See Also
     --------
@@ -80,7 +80,7 @@ def compare(
     value and less of another has changed by at least one record in either way.
 
     When it misleads: pseudonyms that changed make a person two. Where nobody is in both releases,
-    net changes are counted, as without a unit; where only some have changed, nobody can tell. It
+    net changes are counted, as without a unit; where many have changed, `renewed` is true. It
     compares two releases; what three tell together that no two of them do is in
     ``docs/differencing.md``.
 
@@ -163,7 +163,5 @@ def compare_all(earlier: Sequence[State], current: State) -> Iterator[Comparison
         unions.setdefault(item.counts.qid, []).append(item)
     for states in unions.values():
         if len(states) > 1 and current.counts.unit is not None:
-            union, *rest = states
-            for item in rest:
-                union = union.merge(item)
-            yield compare_counts(union.counts, current.counts, of_several=True)
+            union = together([item.counts for item in states])
+            yield compare_counts(union, current.counts, of_several=True)

@@ -13,6 +13,7 @@ from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import nearest
 from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
+from anonrisk.releases.compare.renewed import CHANCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -186,6 +187,9 @@ class Comparison(Document, render.PrintedTable):
         For each sensitive column, persons in both releases whose values are not the same.
     missing : str
         What was done with missing values.
+    by_churn : float
+        At most the chance that those who left and those who came are so alike, in their classes and
+        sensitive values, if people come and go independently; see `renewed`.
     """
 
     qid: Qid
@@ -205,6 +209,16 @@ class Comparison(Document, render.PrintedTable):
     learned: Mapping[Name, Mapping[int, int]] = field(default_factory=dict)
     changed_values: Mapping[Name, int] = field(default_factory=dict)
     missing: str = "value"
+    by_churn: float = 1.0
+
+    @property
+    def renewed(self) -> bool:
+        """Whether the unit looks as if many of its values had been renewed.
+
+        Those who left and those who came are then alike beyond chance, and may be the same people:
+        who really left hides among them from this comparison, not from an attacker.
+        """
+        return self.by_churn < CHANCE
 
     # ---- what is learned ------------------------------------------------------------------------
 
@@ -340,6 +354,11 @@ class Comparison(Document, render.PrintedTable):
             why = "Only" if self.n_both is None else "Nobody is in both, so that only"
             notes.append(
                 f"{why} net changes are known: who left and came to one class is not seen."
+            )
+        if self.renewed:
+            notes.append(
+                f"Those who left and those who came are alike beyond chance: if values of "
+                f"{render.named(self.unit)} were renewed, more persons are exposed than counted."
             )
         return notes
 

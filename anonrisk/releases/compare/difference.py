@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,8 +28,11 @@ from anonrisk.releases.compare.comparison import (
     changed_classes,
     changed_persons,
 )
+from anonrisk.releases.compare.renewed import chance_by_churn
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import Name
     from anonrisk.measures.counts.keyed import KeyedCounts
@@ -65,12 +68,30 @@ def summed(key: Integers, hashes: Hashes, n: int) -> Hashes:
     Different sets have different ones, as far as random numbers of 128 bits go. Takes keys below n,
     (n_hashes,), and hashes, (n_hashes, 2); the sums are (n, 2).
     """
+    sums = np.zeros((n, 2), dtype=np.uint64)
+    if _all_different(key):
+        sums[key] = hashes
+        return sums
     order = np.argsort(key, kind="stable")
     placed = key[order]
     first = np.flatnonzero(np.diff(placed, prepend=NONE))
-    sums = np.zeros((n, 2), dtype=np.uint64)
     sums[placed[first]] = np.add.reduceat(hashes[order], first, axis=0)
     return sums
+
+
+def _all_different(key: Integers) -> bool:
+    return not (np.bincount(key) > 1).any()
+
+
+def value_sums(counts: KeyedCounts, person: Integers, name: Name, n: int) -> Hashes:
+    """Add up the different values of each person, (n, 2); `person` is that of each value."""
+    values = counts.values[name].values
+    if not _all_different(person):
+        # A value that somebody has in several classes is one value.
+        distinct, n_values = interned(values)
+        _, once = np.unique(person * n_values + distinct, return_index=True)
+        person, values = person[once], values[once]
+    return summed(person, values, n)
 
 
 def all_alike(group: Integers, value: Integers) -> Booleans:
@@ -88,6 +109,8 @@ def entries_of(counts: KeyedCounts, name: Name) -> Integers:
     hashes = [(values.classes, counts.classes)]
     if values.persons is not None and counts.persons is not None:
         hashes.append((values.persons, counts.persons))
+    if all(np.array_equal(*both) for both in hashes):
+        return np.arange(len(values.rows))
     new = np.zeros(len(values.rows), dtype=bool)
     new[:1] = True
     for item, _ in hashes:
@@ -249,6 +272,41 @@ def of_one_table(before: KeyedCounts, keyed_counts: KeyedCounts) -> bool:
     return interned(np.concatenate((before.persons, keyed_counts.persons)))[1] < sum(n_each)
 
 
+def together(releases: Sequence[KeyedCounts]) -> KeyedCounts:
+    """Return who was in which class, with which values, in any of several releases by person.
+
+    They have the same columns. Numbers of rows say nothing: who was published twice has no more.
+    """
+    first, *rest = releases
+    if not rest:
+        return first
+    values = {
+        name: replace(first.values[name], **_news([item.values[name] for item in releases], _WITH))
+        for name in first.sensitive
+    }
+    more = replace(first, **_news(releases, _BESIDE), values=values, n_dropped=0)
+    return first.merge(replace(more, n_rows=int(more.rows.sum())))
+
+
+# The hashes of an entry, and of a value.
+_BESIDE = ("classes", "persons")
+_WITH = (*_BESIDE, "values")
+
+
+def _news(parts: Sequence[Any], columns: Sequence[str]) -> dict[str, Any]:
+    """Return what no part has before, but for the first part: (n, 2) of each column, and rows."""
+    every = {name: np.concatenate([getattr(item, name) for item in parts]) for name in columns}
+    key = np.zeros(sum(len(item.rows) for item in parts), dtype=np.int64)
+    for hashes in every.values():
+        number, n = interned(hashes)
+        key = numbered(key * n + number)[0]
+    # Numbers grow by one wherever something appears for the first time.
+    new = np.diff(np.maximum.accumulate(key), prepend=NONE) > 0
+    new[: len(parts[0].rows)] = False
+    rows = np.concatenate([item.rows for item in parts])
+    return {**{name: hashes[new] for name, hashes in every.items()}, "rows": rows[new]}
+
+
 def _net_by_person(pairs: _Pairs) -> Comparison:
     n_before, n_now = int(pairs.in_before.sum()), int(pairs.in_now.sum())
     return replace(net_difference(*pairs.counts), n_before=n_before, n_now=n_now, n_both=0)
@@ -316,7 +374,30 @@ def _by_person(pairs: _Pairs) -> Comparison:
             for name, (old, new) in sides.items()
         },
         missing=current.missing,
+        by_churn=_by_churn(pairs, list(sides.values())),
     )
+
+
+def _by_churn(pairs: _Pairs, sides: list[tuple[_Side, _Side]]) -> float:
+    """Ask how alike leavers and newcomers are: by their classes, and by their values as well.
+
+    Values that change from release to release tell nothing of who is who, and classes alone may be
+    too few; each is asked, and the chance of the less likely one doubled.
+    """
+    came = pairs.in_now & ~pairs.in_before
+    profiles = [pairs.class_sums]
+    if sides:
+        # Sums of random hashes of either kind: equal where the classes and all values are.
+        both = [sum((side[i].sums for side in sides), pairs.class_sums[i]) for i in (0, 1)]
+        profiles.append((both[0], both[1]))
+    chances = []
+    for before, current in profiles:
+        number, n = interned(np.concatenate((before[pairs.in_before], current[came])))
+        earlier, newcomers = np.split(number, [int(pairs.in_before.sum())])
+        gone = earlier[~pairs.in_now[pairs.in_before]]
+        counts = [np.bincount(item, minlength=n) for item in (gone, newcomers, earlier)]
+        chances.append(chance_by_churn(*counts))
+    return min(1.0, len(chances) * min(chances))
 
 
 @dataclass(frozen=True)
@@ -420,16 +501,19 @@ class _Pairs:
         np.minimum.at(result, person, number)
         return np.where(result == np.iinfo(np.int64).max, NONE, result)
 
-    def sets(self, which: int) -> Integers:
-        """Number the sets of classes that persons have in a release: equal ones alike."""
-        places = self.places[which]
-        of_classes = self.counts[which].classes
-        return interned(summed(self.person[places], of_classes, self.n_persons))[0]
+    @cached_property
+    def class_sums(self) -> tuple[Hashes, Hashes]:
+        """Add up the classes that each person has in either release: equal sets have equal sums."""
+        old, new = (
+            summed(self.person[places], counts.classes, self.n_persons)
+            for places, counts in zip(self.places, self.counts, strict=True)
+        )
+        return old, new
 
     @cached_property
     def way(self) -> Integers:
         """Number the ways from the classes before to those now, for all who moved."""
-        old, new = self.sets(0)[self.moved], self.sets(1)[self.moved]
+        old, new = (interned(sums[self.moved])[0] for sums in self.class_sums)
         return numbered(old * self.n_persons + new)[0]
 
     @cached_property
@@ -496,13 +580,14 @@ class _Groups:
     def learned(self, sides: tuple[_Side, _Side]) -> Booleans:
         """Return which persons' value is learned: their group has one, and no class of theirs."""
         has_moved, other_rows = self.kind == _MOVED, self.kind >= _OTHER_ROWS
-        # Of who has other rows than before, these rows are what is learned.
-        difference = interned(sides[1].rows - sides[0].rows)[0]
         known = np.zeros(len(self.group), dtype=bool)
         summary = known.copy()
         for side in sides:
             value = np.where(has_moved, side.of_person[self.person], side.of_pair[self.pair])
-            value = np.where(other_rows, difference[self.pair], value)
+            if other_rows.any():
+                # Of who has other rows than before, these rows are what is learned.
+                difference = interned(sides[1].rows - sides[0].rows)[0]
+                value = np.where(other_rows, difference[self.pair], value)
             known |= (value != NONE) & all_alike(self.group, value)
             summary |= np.where(has_moved, side.told_person[self.person], side.told[self.pair])
         result = np.zeros(self.pairs.n_persons, dtype=bool)
@@ -522,8 +607,14 @@ class _Side:
     told_person: Booleans
     # (n_persons, 2): what the number of a person stands for, in any release.
     sums: Hashes
-    # (n_pairs, 2): the sum of the values of each pair.
-    rows: Hashes
+    # The pair of each value, and its hash as often as it has rows.
+    pair: Integers
+    values: Hashes
+
+    @cached_property
+    def rows(self) -> Hashes:
+        """(n_pairs, 2): the sum of the values of each pair."""
+        return summed(self.pair, self.values, len(self.of_pair))
 
     @classmethod
     def of(cls, pairs: _Pairs, which: int, name: Name) -> _Side:
@@ -536,11 +627,8 @@ class _Side:
         summary[places] = all_alike(pairs.cls[places], number)
         told_person = np.zeros(pairs.n_persons, dtype=bool)
         told_person[pairs.person[summary]] = True
-        person = pairs.person[places[entry]]
-        distinct, n_values = interned(values)
-        # A value that somebody has in several classes is one value.
-        _, once = np.unique(person * n_values + distinct, return_index=True)
-        sums = summed(person[once], values[once], pairs.n_persons)
+        pair = places[entry]
+        sums = value_sums(counts, pairs.person[pair], name, pairs.n_persons)
         times = counts.values[name].rows.astype(np.uint64)[:, None]
-        rows = summed(places[entry], values * times, len(pairs.cls))
-        return cls(of_pair, interned(sums)[0], summary, told_person, sums, rows)
+        number = interned(sums)[0]
+        return cls(of_pair, number, summary, told_person, sums, pair, values * times)

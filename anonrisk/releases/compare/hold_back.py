@@ -24,7 +24,7 @@ import numpy as np
 
 from anonrisk.engines.renumber import numbered
 from anonrisk.errors import StateError
-from anonrisk.releases.compare.difference import entries_of, interned, summed
+from anonrisk.releases.compare.difference import entries_of, interned, summed, value_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -319,11 +319,7 @@ def _more_rows(
 
 def _values(counts: KeyedCounts, who: Integers, name: Name, n: int) -> Hashes:
     """Return what the set of values of each person adds up to."""
-    values = counts.values[name].values
-    person = who[entries_of(counts, name)]
-    distinct, n_values = interned(values)
-    _, once = np.unique(person * n_values + distinct, return_index=True)
-    return summed(person[once], values[once], n)
+    return value_sums(counts, who[entries_of(counts, name)], name, n)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
 from anonrisk.core import render
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from anonrisk.releases.release.approvals import Approval
     from anonrisk.releases.release.waivers import Waiver
 
-_MEND = "Release.mend (anonrisk release mend) finds whom to hold back, so that the rest can go out."
+_MEND = (
+    "Release.mend (anonrisk release mend) holds persons back, and says how many and whether the "
+    "rest passes; so does explain() of this verdict."
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,6 +43,8 @@ class ReleaseAnswer:
     approvals_asked: int = 0
     library_version: str = __version__
     checked_at: str = field(default_factory=now, compare=False)
+    # The release and its ledger, which `explain` tries things with.
+    _source: Any = field(default=None, compare=False)
 
     # ---- the answer -------------------------------------------------------------------------
 

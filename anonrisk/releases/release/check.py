@@ -156,6 +156,7 @@ def check(
         waivers=release.waivers,
         approvals=kept,
         approvals_asked=release.approvals,
+        _source=(release, ledger),
     )
     return CheckedRelease(verdict, before, states)
 
@@ -353,17 +354,22 @@ def _compared(
 def _differing(
     table: JudgedTable, budget: Any, compared: Sequence[tuple[str, Comparison | Problem]]
 ) -> Finding:
-    """Judge every comparison by a budget; what has no earlier release tells nothing new."""
+    """Judge every comparison by a budget; what has no earlier release tells nothing new.
+
+    Where the unit was renewed, no comparison can be trusted, nor one that fails be waived.
+    """
+    stable = table.policy.stable_unit
+    renewed = [pair for pair in compared if not isinstance(pair[1], Problem) and pair[1].renewed]
     values = [
-        _Measured(f"Compared with {shown(name)}.", _value(budget, item), table.qid)
-        for name, item in compared
+        _Measured(
+            f"Compared with {shown(name)}.",
+            item if isinstance(item, Problem) else budget.of(item, stable),
+            table.qid,
+        )
+        for name, item in (renewed if stable is None and renewed else compared)
     ]
     first = [_Measured("No earlier release has this table.", Value(0), table.qid)]
     return _worst(table, budget, values or first, "comparison")
-
-
-def _value(budget: Any, result: Comparison | Problem) -> Value | Problem:
-    return result if isinstance(result, Problem) else budget.of(result)
 
 
 # ---- what decides -------------------------------------------------------------------------------

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -39,6 +41,13 @@ if TYPE_CHECKING:
     from anonrisk.releases.release.verdict import ReleaseVerdict
 
 LEAVERS = ("keep", "drop")
+# How texts are read for a unit of another kind, by its letter.
+_FROM_TEXT: dict[str, Callable[[str], Any]] = {
+    "i": int,
+    "m": Decimal,
+    "d": date.fromisoformat,
+    "t": datetime.fromisoformat,
+}
 # Of a group whose values are all the same, everybody's value is known.
 _SEVERAL = 2
 
@@ -292,13 +301,13 @@ class _Needs:
 def _hashes(
     values: list[Any], table: JudgedTable, histories: Sequence[TableHistory], key: Key
 ) -> Hashes:
-    """Hash values of the unit; whole numbers may come as texts, out of a file."""
+    """Hash values of the unit; out of a file they come as texts, whatever the unit is."""
     unit = table.unit
     if not values or unit is None:
         return np.empty((0, 2), dtype=np.uint64)
     kind = histories[0].current.kinds[unit]
-    if kind == "i" and all(str(value).strip().isdecimal() for value in values):
-        values = [int(value) for value in values]
+    if kind in _FROM_TEXT and all(isinstance(value, str) for value in values):
+        values = _parsed(values, unit, _FROM_TEXT[kind])
     cells = encoding.encoded(values, unit)
     # Of another type they would be nobody, and somebody would not be erased.
     if encoding.letter_of(cells, unit) != kind:
@@ -314,6 +323,16 @@ def _hashes(
             "published"
         )
     return hashes
+
+
+def _parsed(values: list[str], unit: Name, parse: Callable[[str], Any]) -> list[Any]:
+    try:
+        return [parse(value.strip()) for value in values]
+    except (ValueError, ArithmeticError):
+        raise ArgumentError(
+            f"erased= holds a text that is no value of unit {unit!r}: write numbers in digits, "
+            "dates and instants as in 2026-11-18"
+        ) from None
 
 
 def _refuse_previous(

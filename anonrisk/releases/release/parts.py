@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from anonrisk.core.columns import nearest, skeleton
-from anonrisk.core.documents import Reader
+from anonrisk.core.documents import BY_HAND, Reader
 from anonrisk.core.render import count_of
 from anonrisk.errors import PolicyError
 from anonrisk.policy import Policy, document, fields
@@ -33,7 +33,7 @@ KEYS = (
     *("version", "name", "audience", "separate", "policy", "tables", "links"),
     *("approvals", "approvers", "waivers"),
 )
-_READER = Reader("release", PolicyError, words=("on",))
+_READER = Reader("release", PolicyError, words=("on",), most_values=BY_HAND)
 _SINGLE = ("name", "audience", "approvals")
 # How others call what a release has a key for.
 _ALSO_CALLED = {

@@ -17,6 +17,7 @@ from anonrisk.releases.release.approvals import Approval
 from anonrisk.releases.release.waivers import Waiver
 
 if TYPE_CHECKING:
+    from anonrisk.releases.release.explain import ReleaseExplanation
     from anonrisk.reporting import Report
 
 SCHEMA_VERSION = 1
@@ -73,6 +74,38 @@ class ReleaseVerdict(ReleaseAnswer):
             why = text or "Nothing was checked."
             message = f"{self.called} does not pass ({self.status}): {why}{more}"
             raise ReleaseBlocked(message, self)
+
+    def explain(self, *, previous: Any = None) -> ReleaseExplanation:
+        """Try what may help, and say what the gate measures then.
+
+        Per budget that a table does not keep by itself, the columns that it would have to lose.
+        Where ``differencing`` failed, the release with persons held back by `Release.mend`, with
+        the price in persons, judged by every budget. Columns do not help there: who left is seen in
+        any class.
+
+        Parameters
+        ----------
+        previous : table or files, or mapping of name to them
+            As in `Release.mend`: with it, rows of people who left are kept; without it, they are
+            dropped together with others, which costs more.
+
+        Returns
+        -------
+        ReleaseExplanation
+            With `advice`, `tables`, `mended` and `to_dict`.
+        """
+        from anonrisk.releases.release.explain import explain
+
+        if self._source is None:
+            raise ArgumentError(
+                "a stored verdict knows neither its tables nor its ledger: explain the one that "
+                "release.check(ledger) returns"
+            )
+        return explain(self, *self._source, previous)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Leave tables and ledger behind when copied or pickled."""
+        return type(self).from_json, (self.to_json(),)
 
     # ---- leaving and coming back ------------------------------------------------------------
 
