@@ -12,7 +12,7 @@ from anonrisk.core.render import count_of
 from anonrisk.engines.reading import files, large, text_files
 from anonrisk.engines.reading.files import DTYPES, FORMATS, TextFormat
 from anonrisk.engines.reading.storage import stored
-from anonrisk.errors import AnonRiskError, ArgumentError
+from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
 
 if TYPE_CHECKING:
     import argparse
@@ -98,7 +98,14 @@ class Files:
         """Read with pandas, or open what is scanned; a terminal sees how far it is."""
         from anonrisk.engines.pandas.read import read
 
-        result = files.find(args.table if paths is None else paths)
+        try:
+            result = files.find(args.table if paths is None else paths)
+        except UnreadableTableError as error:
+            if paths is None and len(args.table) > 1:
+                raise UnreadableTableError(
+                    f"{error}; if it is the name of a column, write --qids before it"
+                ) from None
+            raise
         if paths is None:
             # What a verdict names is what was read, whatever arrives in a folder meanwhile.
             self._parts, self._kind = result, files.format_of(result, args.format)

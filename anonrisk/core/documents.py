@@ -101,10 +101,7 @@ class Reader:
             finally:
                 loader.dispose()
         except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            place = "" if mark is None else f" in line {mark.line + 1}, column {mark.column + 1}"
-            what = getattr(error, "problem", None) or "it cannot be read"
-            raise self._not_yaml(f"{place}: {what}") from None
+            raise self._not_yaml(_why(error, text)) from None
         except RecursionError:
             raise self._too_deep() from None
         except self.error:
@@ -235,6 +232,62 @@ class _Size:
                 if values > _MOST_VALUES or letters > _MOST_LETTERS:
                     raise self.reader.too_large()
         return values, letters, levels + 1
+
+
+def _why(error: Any, text: str) -> str:
+    r"""Return where a text is not YAML, and what to do about it; no word of the text is quoted.
+
+    Examples
+    --------
+    >>> import yaml
+    >>> def why(text):
+    ...     try:
+    ...         yaml.safe_load(text)
+    ...     except yaml.YAMLError as error:
+    ...         return _why(error, text)
+    >>> why("roles:\n  quasi: [zip]\n   unit: pid")
+    ' in line 3: it is indented by 3 spaces, the line above by 2; indent keys of one level alike'
+    >>> why("name: a: b")
+    ' in line 1: it has a second colon; put a text with a colon into quotes'
+    """
+    mark, begun = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
+    if mark is None:
+        return ": it cannot be read; save it as text in UTF-8"
+    lines = text.splitlines()
+    line = lines[mark.line] if mark.line < len(lines) else ""
+    problem, place = str(error.problem), f" in line {mark.line + 1}"
+    if "'\\t'" in problem:
+        return f"{place}: it is indented by a tab; use spaces"
+    if problem.startswith(("found character", "found undefined alias", "found duplicate anchor")):
+        return f"{place}: put a text that begins with a sign (@ * & % !) into quotes"
+    if begun is not None and "quoted scalar" in str(error.context):
+        return f"{place}: the quote that opens in line {begun.line + 1} is not closed"
+    if begun is not None and problem.startswith("expected ','"):
+        return f"{place}: the bracket that opens in line {begun.line + 1} is not closed before"
+    if problem.startswith("but found another document"):
+        return f"{place}: a second document begins (---); keep one in a file"
+    if problem.startswith("could not find expected ':'"):
+        return f"{place}: a key needs a colon and a space behind it, as in k: 5"
+    if problem.startswith("mapping values") and ":" in line[: mark.column]:
+        return f"{place}: it has a second colon; put a text with a colon into quotes"
+    if problem.startswith(("expected <block end>", "mapping values")):
+        return f"{place}: {_indented(lines, mark.line)}"
+    # What else PyYAML says may quote the text behind a sign.
+    return f"{place}, column {mark.column + 1}: {problem.partition(chr(39))[0].strip()}"
+
+
+def _indented(lines: list[str], number: int) -> str:
+    """Return how far a line is indented, and the one above it."""
+    filled = [line for line in lines[:number] if line.strip() and not line.lstrip().startswith("#")]
+    own, above = (
+        len(line) - len(line.lstrip(" ")) for line in (lines[number], filled[-1] if filled else "")
+    )
+    if own == above:
+        return "it does not go on where the line above ends; close its quotes and brackets"
+    return (
+        f"it is indented by {count_of(own, 'space')}, the line above by {above:,}; indent keys of "
+        "one level alike"
+    )
 
 
 def _loader(yaml: Any, reader: Reader) -> Any:

@@ -9,7 +9,7 @@ from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.core.arguments import by_column, one_of, text_or_none, whole_number
-from anonrisk.core.columns import require
+from anonrisk.core.columns import require_hierarchies
 from anonrisk.core.interrupt import limited, seconds_of
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.progress import shown, tell
@@ -147,7 +147,7 @@ def explore(
             "bring it to one record per person, then declare without unit="
         )
     fields = by_column(hierarchies, "hierarchies")
-    require(fields, "hierarchy of", question.qid)
+    require_hierarchies(fields, question.qid)
     free = tuple(column for column in question.qid if column not in fields)
     with shown(progress=progress), limited(time_limit):
         tell("counting the classes")

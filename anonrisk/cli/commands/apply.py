@@ -12,7 +12,7 @@ from anonrisk.cli.commands.plan import write_table, written
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
 from anonrisk.cli.source import wanted
-from anonrisk.core.columns import require
+from anonrisk.core import columns
 from anonrisk.core.literals import OnUnseen
 from anonrisk.core.render import shown
 from anonrisk.errors import PlanError, ReleaseBlocked
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     to = output_paths.table_path("--output", args.changed, args.table, force=args.force)
     hierarchies = dict(args.hierarchies)
     plan = read_plan(args.plan, hierarchies, edited=args.edited)
-    require(hierarchies, "hierarchy of", plan.qids)
+    columns.require_hierarchies(hierarchies, plan.qids)
     require_hierarchies(plan)
     numbers, dates = scales_of(plan)
     policy = None if args.policy is None else Policy.load(args.policy)

@@ -108,6 +108,8 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
         frame = source.read(args, columns)
     if args.loss == "private" and not (args.sensitive or anonrisk.roles(frame).sensitive):
         raise ArgumentError("--loss private is about a sensitive column: say --sensitive COLUMN")
+    if (args.loss == "target") != (args.target is not None):
+        raise ArgumentError("say both: --loss target --target COLUMN, the column to predict")
     try:
         plan = anonrisk.plan(
             frame,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from anonrisk.core.columns import nearest
-from anonrisk.core.paths import is_there
+from anonrisk.core.paths import is_there, nearest_beside
 from anonrisk.core.render import count_of, shown
 from anonrisk.engines.reading import packed
 from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError, raise_alone
@@ -291,6 +291,16 @@ def _identities(part: Part) -> set[object]:
     return result | {(state.st_dev, state.st_ino)} if state.st_ino else result
 
 
+def _elsewhere(path: str, here: Path) -> str:
+    """Return what was probably meant by a table that is not there, as the end of a sentence."""
+    if "://" in path:
+        return (
+            ": files of this machine are read here; anonrisk.sql.table reads a database, and the "
+            "jobs of spark_jobs/ whatever Spark reaches"
+        )
+    return nearest_beside(here, _SUFFIXES)
+
+
 def _found(path: str) -> list[Part]:
     if path == STDIN:
         return [Part(Path(STDIN))]
@@ -299,7 +309,9 @@ def _found(path: str) -> list[Part]:
         above = _above(here if here.is_dir() else here.parent)
         return _inside(here, above) if here.is_dir() else [Part(here, _partitions(above, here))]
     if not glob.has_magic(path):
-        raise UnreadableTableError(f"there is no file or folder {without_values(path)!r}")
+        raise UnreadableTableError(
+            f"there is no file or folder {without_values(path)!r}{_elsewhere(path, here)}"
+        )
     base = _base(here)
     matches = [Path(match) for match in sorted(glob.glob(path, recursive=True))]  # noqa: PTH207
     files = [match for match in matches if _is_file(match)]
