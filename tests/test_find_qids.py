@@ -250,12 +250,12 @@ def test_declared_roles_are_not_searched():
         (
             lambda t: t.anon.find_qids(alpha=0),
             errors.ArgumentError,
-            "alpha must be a number above 0",
+            "alpha must be a share between",
         ),
         (
             lambda t: t.anon.find_qids(alpha=1),
             errors.ArgumentError,
-            "alpha must lie between 0 and 1",
+            "alpha must be a share between",
         ),
         (lambda t: t.anon.find_qids(alpha=-0.5), errors.ArgumentError, "alpha"),
         (lambda t: t.anon.find_qids(alpha=float("nan")), errors.ArgumentError, "alpha"),

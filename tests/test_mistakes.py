@@ -316,7 +316,7 @@ def test_there_are_150_of_them():
 def test_calls(call, words):
     names = {"df": TABLE, "anonrisk": anonrisk, "Policy": Policy, "Release": Release}
     with pytest.raises((errors.AnonRiskError, TypeError, AttributeError)) as caught:
-        eval(call, names)  # noqa: S307
+        eval(call, names)
     told(str(caught.value), words)
 
 

@@ -109,7 +109,7 @@ class Parser(argparse.ArgumentParser):
 
     def _left_over(self, words: str) -> str:
         """Return which word belongs to nothing, and what stands before it."""
-        word = words.split(" ")[0]
+        word = words.split(" ", maxsplit=1)[0]
         before = self._words[self._words.index(word) - 1] if word in self._words else ""
         if not before.startswith("-"):
             return f"{word!r} belongs to no option"

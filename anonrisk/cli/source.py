@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from anonrisk.cli.options import pair
 from anonrisk.core.progress import shown, tell
-from anonrisk.core.render import count_of
+from anonrisk.core.render import count_of, visible
 from anonrisk.engines.reading import files, large, text_files
 from anonrisk.engines.reading.files import DTYPES, FORMATS, TextFormat
 from anonrisk.engines.reading.storage import stored
@@ -16,9 +16,9 @@ from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from anonrisk.engines.reading.files import Part, Wanted
+    from anonrisk.engines.reading.files import Inferred, Part, Wanted
     from anonrisk.measures.counts.schema import Stored
 
 
@@ -44,6 +44,10 @@ class Source(Protocol):
     def stored(self) -> Stored:
         """Count what the files of the table that was read hold besides its rows."""
 
+    @property
+    def inferred(self) -> Inferred:
+        """What the cells of text files were found to be."""
+
     def write(self, text: str, path: str) -> bool:
         """Write a result where only this source can; tell whether that was so."""
 
@@ -67,6 +71,7 @@ class Files:
         self._parts: list[Part] = []
         self._kind = ""
         self._stack = ExitStack()
+        self.inferred = files.Inferred()
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the table and how it is written."""
@@ -119,6 +124,7 @@ class Files:
                 text_format(args),
                 format=args.format,
                 progress=lambda n_rows: tell(f"reading, {count_of(n_rows, 'row')}"),
+                found=self.inferred,
             )
 
     @staticmethod
@@ -167,6 +173,7 @@ class SparkSource:
         self._local: tuple[list[Part], str] = ([], "")
         self._stack = ExitStack()
         self._session: Any = None
+        self.inferred = files.Inferred()
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the table and how it is stored."""
@@ -262,6 +269,21 @@ def text_options(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def said_of(inferred: Inferred) -> list[str]:
+    """Return what was inferred of a file, and how it is changed, a line for each type."""
+    lines = []
+    for kind, other in (("number", "text"), ("date", "text"), ("text", "number")):
+        names = [name for name, result in inferred.kinds.items() if result == kind]
+        if names:
+            what = "Numbers that stay text, as they" if kind == "text" else f"Read as {kind}s"
+            why = " would be written otherwise" if kind == "text" else ""
+            lines.append(
+                f"{what}{why}: {', '.join(map(visible, names))} "
+                f"(changed by --dtypes {visible(names[0])}={other})"
+            )
+    return lines
+
+
 def text_format(args: argparse.Namespace) -> TextFormat:
     """Read how text files are written."""
     sep = "\t" if args.sep == r"\t" else args.sep
@@ -274,9 +296,17 @@ def wanted(
     numbers: Any = (),
     dates: Any = (),
     missing: str | None = None,
+    inferred: Iterable[str] | None = (),
+    texts: Iterable[Any] = (),
 ) -> Wanted:
     """List the columns that a command needs; every one where no quasi-identifier is named."""
-    about = (frozenset(numbers), frozenset(dates), missing)
+    about = (
+        frozenset(numbers),
+        frozenset(dates),
+        missing,
+        None if inferred is None else frozenset(inferred),
+        frozenset(map(str, texts)),
+    )
     if not columns[0]:
         return files.Wanted(None, *about)
     names = [name for column in columns for name in column or ()]

@@ -150,7 +150,7 @@ def as_percent(value: Any) -> str:
         number = float(value.removesuffix("%") if isinstance(value, str) else value)
     except (TypeError, ValueError, OverflowError):
         return ""
-    return f": {number:g}% is {number / 100:g}" if 1 < number <= 100 else ""  # noqa: PLR2004
+    return f": {number:g}% is {number / 100:g}" if 1 < number <= 100 else ""
 
 
 def one_of(value: Any, what: str, words: Sequence[str]) -> str:

@@ -237,7 +237,7 @@ def _separate(name: Name, columns: Sequence[Name]) -> str:
     """Return how names are written that a comma has made one, as the end of a sentence."""
     pieces = [piece.strip() for piece in name.split(",")] if isinstance(name, str) else []
     known = [piece for piece in pieces if piece in columns]
-    if len(pieces) < 2 or not known:  # noqa: PLR2004
+    if len(pieces) < 2 or not known:
         return ""
     return f"; write each name by itself, without a comma: {' '.join(map(repr, known))}."
 
@@ -267,7 +267,7 @@ def require_hierarchies(names: Iterable[Name], qid: Qid) -> None:
     >>> require_hierarchies(["zp"], ("zip", "age"))
     Traceback (most recent call last):
     ...
-    anonrisk.errors.ColumnNotFoundError: the hierarchy of 'zp' is of no quasi-identifier; did you ...
+    anonrisk.errors.ColumnNotFoundError: the hierarchy of 'zp' is of no quasi-identifier; ...
     """
     for name in names:
         if name not in qid:

@@ -253,35 +253,33 @@ def _why(error: Any, text: str) -> str:
     mark, begun = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
     if mark is None:
         return ": it cannot be read; save it as text in UTF-8"
-    lines = text.splitlines()
+    lines, problem = text.splitlines(), str(error.problem)
     line = lines[mark.line] if mark.line < len(lines) else ""
-    problem, place = str(error.problem), f" in line {mark.line + 1}"
-    if "'\\t'" in problem:
-        return f"{place}: it is indented by a tab; use spaces"
-    if problem.startswith(("found character", "found undefined alias", "found duplicate anchor")):
-        return f"{place}: put a text that begins with a sign (@ * & % !) into quotes"
-    if begun is not None and "quoted scalar" in str(error.context):
-        return f"{place}: the quote that opens in line {begun.line + 1} is not closed"
-    if begun is not None and problem.startswith("expected ','"):
-        return f"{place}: the bracket that opens in line {begun.line + 1} is not closed before"
-    if problem.startswith("but found another document"):
-        return f"{place}: a second document begins (---); keep one in a file"
-    if problem.startswith("could not find expected ':'"):
-        return f"{place}: a key needs a colon and a space behind it, as in k: 5"
-    if problem.startswith("mapping values") and ":" in line[: mark.column]:
-        return f"{place}: it has a second colon; put a text with a colon into quotes"
-    if problem.startswith(("expected <block end>", "mapping values")):
-        return f"{place}: {_indented(lines, mark.line)}"
-    # What else PyYAML says may quote the text behind a sign.
-    return f"{place}, column {mark.column + 1}: {problem.partition(chr(39))[0].strip()}"
+    opened = f"that opens in line {begun.line + 1} is not closed" if begun is not None else ""
+    quoted = "quoted scalar" in str(error.context)
+    second = problem.startswith("mapping values") and ":" in line[: mark.column]
+    # The first that holds is said; what PyYAML says itself may quote the text.
+    reasons = {
+        "it is indented by a tab; use spaces": "'\\t'" in problem,
+        "put a text that begins with a sign (@ * & % !) into quotes": problem.startswith(
+            ("found character", "found undefined alias", "found duplicate anchor")
+        ),
+        f"the quote {opened}": quoted and opened,
+        f"the bracket {opened} before": problem.startswith("expected ','") and opened,
+        "a second document begins (---); keep one in a file": "another document" in problem,
+        "a key needs a colon and a space behind it, as in k: 5": "expected ':'" in problem,
+        "it has a second colon; put a text with a colon into quotes": second,
+        _indented(lines, mark.line): problem.startswith(("expected <block end>", "mapping values")),
+    }
+    why = next((reason for reason, holds in reasons.items() if holds), None)
+    return f" in line {mark.line + 1}: {why or 'something in it is not YAML; use quotes'}"
 
 
 def _indented(lines: list[str], number: int) -> str:
     """Return how far a line is indented, and the one above it."""
     filled = [line for line in lines[:number] if line.strip() and not line.lstrip().startswith("#")]
-    own, above = (
-        len(line) - len(line.lstrip(" ")) for line in (lines[number], filled[-1] if filled else "")
-    )
+    pair = ("".join(lines[number : number + 1]), filled[-1] if filled else "")
+    own, above = (len(line) - len(line.lstrip(" ")) for line in pair)
     if own == above:
         return "it does not go on where the line above ends; close its quotes and brackets"
     return (

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
         return Outcome.refused(FAIL, str(error))
     except ReleaseBlocked as error:
         return _blocked(error, args, source)
-    write_table(args, changed, *to)
+    write_table(args, changed, *to, source.inferred)
     as_it_is = [n for n in frame.columns if n not in (*plan.qids, *plan.leave_out)]
     n_left_out = len(frame) - len(changed)
     parts: dict[str, Any] = {"written": str(to[0]), "not_in_plan": as_it_is, "left_out": n_left_out}

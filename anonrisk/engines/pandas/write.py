@@ -5,19 +5,38 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anonrisk.engines.pandas.unused import without_unused
+from anonrisk.engines.reading import csv_cells
 from anonrisk.engines.reading.files import TITLES
 from anonrisk.engines.reading.whole_file import whole_file
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     import pandas as pd
 
 
-def write(frame: pd.DataFrame, path: Path, kind: str, *, sep: str, encoding: str) -> None:
-    """Write a whole file or none: the rows, their columns and our notes on these, nothing else."""
+def write(
+    frame: pd.DataFrame,
+    path: Path,
+    kind: str,
+    *,
+    sep: str,
+    encoding: str,
+    short: Collection[str] = (),
+) -> None:
+    """Write a whole file or none: the rows, their columns and our notes on these, nothing else.
+
+    Numbers of the columns `short` are written in text without a point where they are whole.
+    """
     with whole_file(path, TITLES[kind]) as beside:
         if kind == "parquet":
             without_unused(frame).to_parquet(beside, index=False, engine="pyarrow")
         else:
-            frame.to_csv(beside, index=False, sep=sep, encoding=encoding)
+            numbers = [
+                name for name in frame.columns if name in short and frame[name].dtype.kind == "f"
+            ]
+            written = {
+                name: frame[name].map(csv_cells.short, na_action="ignore") for name in numbers
+            }
+            frame.assign(**written).to_csv(beside, index=False, sep=sep, encoding=encoding)

@@ -58,12 +58,35 @@ class Wanted:
         Those that the question takes for numbers, as a sampling weight, or for dates.
     missing : str or None
         What a missing quasi-identifier means to the question, where it is known.
+    inferred : frozenset of str, or None
+        Those of a CSV file that are numbers or dates if all their cells are, written as these are
+        written back; None for every column but `texts`.
+    texts : frozenset of str
+        Those that stay text whatever their cells are.
     """
 
     columns: tuple[str, ...] | None = None
     numbers: frozenset[str] = frozenset()
     dates: frozenset[str] = frozenset()
     missing: str | None = None
+    inferred: frozenset[str] | None = frozenset()
+    texts: frozenset[str] = frozenset()
+
+
+@dataclass
+class Inferred:
+    """What a reader found the cells of CSV files to be.
+
+    Attributes
+    ----------
+    kinds : dict of str to {"text", "number", "date"}
+        Of columns whose cells were to tell it; text only where numbers stay as they are written.
+    short : set of str
+        Numbers of which whole ones are written without a point.
+    """
+
+    kinds: dict[str, str] = field(default_factory=dict)
+    short: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
