@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
 from anonrisk.cli import options, output_paths
+from anonrisk.cli.next_steps import after_plan, as_text
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
 from anonrisk.cli.policy_file import load_policy
@@ -153,8 +154,6 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     parts: dict[str, Any] = plan.to_dict()
     parts |= {"dtypes": source.inferred.kinds} if source.inferred.kinds else {}
     text = _yaml(plan) if args.yaml else "\n".join([repr(plan), *said_of(source.inferred)])
-    if not (args.yaml or args.json or args.output):
-        text += f"\nTo store it: --output {plan.file_name}"
     # Whoever stops a search may not want what it has found so far; whoever sets a limit does.
     if to is not None and plan.partial and args.time_limit is None:
         text += "" if args.yaml else "\nNothing was written: the plan is not finished."
@@ -163,6 +162,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
         as_it_is = [n for n in plan.columns if n not in (*plan.qids, *plan.leave_out)]
         parts |= {"written": str(to[0]), "not_in_plan": as_it_is}
         text += "" if args.yaml else f"\n{written(to[0], as_it_is)}"
+    text += "" if args.yaml else as_text(after_plan(args, plan.file_name))
     return Outcome(text, Outcome.of(**parts).document)
 
 

@@ -16,7 +16,13 @@ from anonrisk.core.columns import nearest
 from anonrisk.core.paths import is_there, nearest_beside
 from anonrisk.core.render import count_of, shown
 from anonrisk.engines.reading import packed
-from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError, raise_alone
+from anonrisk.errors import (
+    AnonRiskError,
+    ArgumentError,
+    MissingLibraryError,
+    UnreadableTableError,
+    raise_alone,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -201,7 +207,9 @@ def readable(part: Part, kind: str) -> Iterator[None]:
     except AnonRiskError:
         raise
     except ImportError:
-        raise UnreadableTableError(f"{part.shown} needs pyarrow: pip install pyarrow") from None
+        raise MissingLibraryError(
+            f"{part.shown} needs pyarrow: pip install 'anonrisk[arrow]'"
+        ) from None
     except OSError as error:
         # Damaged gzip files are an OSError too, without a reason of the system.
         why = error.strerror or "it is damaged"
