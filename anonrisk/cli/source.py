@@ -265,7 +265,7 @@ def text_options(group: argparse._ArgumentGroup) -> None:
         type=pair("TYPE", DTYPES),
         metavar="COLUMN=TYPE",
         help=f"what cells of CSV are: {', '.join(DTYPES)} (default: text, so that 01234 keeps "
-        "its zero)",
+        "its zero; a plan infers it)",
     )
 
 

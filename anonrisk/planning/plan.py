@@ -18,7 +18,7 @@ from anonrisk.core.render import kind_name
 from anonrisk.core.results import Document, plain, restore_fields, restore_name
 from anonrisk.errors import ArgumentError, PlanError
 from anonrisk.measures.recode import Level
-from anonrisk.measures.recode.regions import ByRegion, Regions, read_recoding
+from anonrisk.measures.recode.regions import ByRegion, NumberRanges, Regions, read_recoding
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.budget import ValueBudget
 from anonrisk.planning.code import emit, emit_regions
@@ -535,7 +535,7 @@ def _text(plan: Plan) -> str:
     lines = [_title(plan), render.text_table(header, rows), *_meanings(plan)]
     if plan.before is not None and plan.after is not None:
         lines.append(render.text_table(*_outcomes_table(plan)))
-    return render.fitted(*lines, *_guarantees(plan), *([plan.note] if plan.note else []))
+    return render.fitted(*lines, *_guarantees(plan), *_about_method(plan))
 
 
 def _html(plan: Plan) -> str:
@@ -544,8 +544,28 @@ def _html(plan: Plan) -> str:
     tables.append(render.html_lines(_meanings(plan)))
     if plan.before is not None and plan.after is not None:
         tables.append(render.html_table("Before and after", *_outcomes_table(plan)))
-    lines = [*_guarantees(plan), *([plan.note] if plan.note else [])]
+    lines = [*_guarantees(plan), *_about_method(plan)]
     return "".join((*tables, render.html_lines(lines)))
+
+
+def _about_method(plan: Plan) -> list[str]:
+    """Return why this method, and what its ranges are to whoever reads the table."""
+    notes = [plan.note] if plan.note else []
+    if plan.regions is None:
+        return notes
+    several = [
+        render.named(name)
+        for i, (name, recoding) in enumerate(plan.recodings.items())
+        if isinstance(recoding, NumberRanges)
+        and not recoding.kept
+        and recoding.overlaps(plan.regions.boxes[:, i])
+    ]
+    if several:
+        notes.append(
+            f"ranges of {', '.join(several)} overlap, as every region has its own; with method "
+            "full-domain all records have the same"
+        )
+    return notes
 
 
 def _meanings(plan: Plan) -> list[str]:

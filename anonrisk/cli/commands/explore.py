@@ -9,7 +9,7 @@ from anonrisk.cli import options, output_paths
 from anonrisk.cli.commands import check
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.page_file import write_page
-from anonrisk.cli.source import wanted
+from anonrisk.cli.source import said_of, wanted
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.render import shown
 from anonrisk.reporting.text import FLOOR
@@ -73,7 +73,8 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     path = str(output_paths.outside_table("--output", args.page, args.table))
     made = write_page(path, args.title, lambda: _explorer(args, source))
     document = Outcome.of(written=args.page, **made.to_dict()).document
-    return Outcome(f"{made!r}\n{_hint(made)}Wrote {shown(args.page)}", document)
+    said = "".join(f"{line}\n" for line in said_of(source.inferred))
+    return Outcome(f"{made!r}\n{said}{_hint(made)}Wrote {shown(args.page)}", document)
 
 
 def _hint(made: Explorer) -> str:
@@ -88,7 +89,8 @@ def _hint(made: Explorer) -> str:
 
 
 def _explorer(args: argparse.Namespace, source: Source) -> Explorer:
-    frame = source.read(args, wanted(args.qids, args.sensitive))
+    about = {"inferred": args.qids or (), "texts": dict(args.hierarchies)}
+    frame = source.read(args, wanted(args.qids, args.sensitive, **about))
     options.require_qids(frame, args.qids)
     return anonrisk.explore(
         frame,
