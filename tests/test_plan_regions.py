@@ -603,7 +603,7 @@ def test_no_column_is_called_recoded_that_is_unchanged_and_overlapping_ranges_ar
         for name in table:
             same = (changed[name].astype(str) == table[name].astype(str)).all()
             assert ("as it is" in rows[name]) == same, plan
-            assert ("as it is" == str(plan.recodings[name])) == same
+            assert (str(plan.recodings[name]) == "as it is") == same
         # By hand: every number from 0 to 60 that two labels hold.
         held = dict.fromkeys(range(61), 0)
         for label in changed["age"].astype(str).unique():

@@ -456,7 +456,9 @@ def test_keywords_that_are_refused(keywords, words):
 
 @pytest.mark.parametrize(("key", "part"), [("quasi", "roles"), ("unit", "roles"), ("k", "budgets")])
 def test_what_is_inside_a_part_of_a_document_is_led_there(key, part):
-    with pytest.raises(PolicyError, match=f"has no key '{key}': write {key} under {part}, as in {part}: "):
+    with pytest.raises(
+        PolicyError, match=f"has no key '{key}': write {key} under {part}, as in {part}: "
+    ):
         Policy.from_dict({"version": 1, key: 5})
 
 

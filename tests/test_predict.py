@@ -481,7 +481,7 @@ def test_edges():
     assert predict.singletons(one, 1).mean == 1
     assert predict.singletons(one, 2).mean == 0
     assert predict.singletons(one, 2).pmf().tolist() == [1, 0, 0]
-    with pytest.raises(errors.ArgumentError, match="group_size.* at least 1"):
+    with pytest.raises(errors.ArgumentError, match=r"group_size.* at least 1"):
         predict.singletons(one, 0)
     full = Distribution.from_probabilities([0.1, 0.2, 0.3, 0.4])
     assert float(predict.uniqueness(full, 4)) == pytest.approx(24 * 0.1 * 0.2 * 0.3 * 0.4)
