@@ -166,15 +166,15 @@ def find_qids(
         outcome = search(counter, alpha, max_size)
         stopped = outcome.stopped
         direct: tuple[LookAlike, ...] = ()
+        near: MinimalSet | None = None
         # Whoever has stopped the search does not wait for another look at the table.
         if not stopped:
             with interruptible() as interruption:
                 direct = _look_alikes(counter, outcome)
+                if not outcome.found and outcome.n_settled == outcome.n_sets:
+                    tell("looking for the nearest set")
+                    near = nearest_set(counter, outcome, max_size)
             stopped = interruption.keep(outcome.n_settled, outcome.n_sets, DECIDED)
-        near = None
-        if not (outcome.found or stopped or outcome.n_settled < outcome.n_sets):
-            tell("looking for the nearest set")
-            near = nearest_set(counter, outcome, max_size)
     n_records = outcome.columns[0].n_records
     if population_size is not None and population_size < n_records:
         raise ArgumentError(
