@@ -119,11 +119,11 @@ class Parser(argparse.ArgumentParser):
     def _match_argument(self, action: argparse.Action, arg_strings_pattern: str) -> Any:
         """Count the values of an option; one that lacks its value is told what it takes."""
         try:
-            return super()._match_argument(action, arg_strings_pattern)  # type: ignore[misc]
+            return super()._match_argument(action, arg_strings_pattern)
         except argparse.ArgumentError:
-            what = action.metavar or action.dest.upper()
+            words = (*action.option_strings[-1:], str(action.metavar or action.dest.upper()))
             raise argparse.ArgumentError(
-                action, f"a value is missing: write {action.option_strings[-1]} {what}"
+                action, f"a value is missing: write {' '.join(words)}"
             ) from None
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -131,9 +131,8 @@ class Parser(argparse.ArgumentParser):
         if action.choices is None or value in action.choices:
             return
         words = list(map(str, action.choices))
-        hint = (
-            f"; did you mean {_COMMANDS[value]}?" if value in _COMMANDS else nearest(value, words)
-        )
+        ours = _COMMANDS.get(value) if self.has_commands else None
+        hint = f"; did you mean {ours}?" if ours in (*words, "--help") else nearest(value, words)
         raise argparse.ArgumentError(
             action, f"there is no {value!r}{hint or ';'} choose from {', '.join(words)}"
         )
@@ -141,7 +140,7 @@ class Parser(argparse.ArgumentParser):
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         """Read a value; a number that is none is told by what it should be."""
         try:
-            return super()._get_value(action, arg_string)  # type: ignore[misc]
+            return super()._get_value(action, arg_string)
         except argparse.ArgumentError:
             kinds = {int: "a whole number", float: "a number"}
             if action.type not in kinds:
