@@ -30,7 +30,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
-from anonrisk.accessor import WORDS, anon, function_of, register
+from anonrisk.accessor import WORDS, anon, function_of, instead_of, register
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
 
 if TYPE_CHECKING:
@@ -218,7 +218,8 @@ if not TYPE_CHECKING:
         elif name in _NAMES_LATER:
             made = getattr(import_module(f"anonrisk.{_NAMES_LATER[name]}"), name)
         else:
-            raise AttributeError(f"module 'anonrisk' has no attribute {name!r}")
+            hint = "" if name.startswith("_") else instead_of(name, __all__)
+            raise AttributeError(f"module 'anonrisk' has no attribute {name!r}{hint}")
         globals()[name] = made
         return made
 

@@ -12,13 +12,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic
 
 from anonrisk import api, releases, reporting
-from anonrisk.core import docstrings, render
-from anonrisk.core.columns import FrameT, nearest
+from anonrisk.core import calls, docstrings, render
+from anonrisk.core.columns import FrameT, nearest, skeleton
 from anonrisk.engines.held import HeldTable
 from anonrisk.errors import AnonRiskError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
@@ -61,6 +61,33 @@ if not TYPE_CHECKING:
         return tuple(map(function_of, WORDS))
 
 
+# What other tools (ARX, sdcMicro, pycanon, Presidio) and the literature call ours, as skeletons.
+_ALSO_CALLED = {
+    other: ours
+    for ours, others in {
+        "k": "kanonymity kanon calculatek getk mink minclasssize",
+        "ldiv": "ldiversity entropyldiversity recursivecldiversity distinctldiversity",
+        "tcloseness": "tclose emd",
+        "alpha": "alphakanonymity",
+        "beta_likeness": "basicbetalikeness enhancedbetalikeness",
+        "delta_disclosure": "deltadisclosureprivacy",
+        "classes": "equivalenceclasses eqclasses groups groupsizes freqcalc",
+        "find_qids": "findquasiidentifiers quasiidentifiers qids quasi",
+        "risk": "reidentificationrisk individualrisk prosecutorrisk journalistrisk measurerisk",
+        "uniqueness": "singletons uniques sampleuniques",
+        "generalize": "globalrecode globalrecoding recode bin topbotcoding mask redact",
+        "suppress": "localsuppression localsupp",
+        "microaggregate": "microaggregation",
+        "perturb": "addnoise noise pram",
+        "permute": "shuffle swap rankswap",
+        "pseudonymize": "hash tokenize encrypt",
+        "anonrisk.Policy(quasi=[…], k=5).check(df)": "check validate gate verify policy",
+        "df.anon.apply(df.anon.plan([…], k=5))": "anonymize anonymise deidentify mondrian datafly"
+        " kanonymize",
+        "anonrisk.Policy.draft(df)": "draft analyze analyse classify",
+    }.items()
+    for other in others.split()
+}
 # What each is asked for; a word that stands nowhere here measures, or is of a page.
 _ASKED = {
     "measure": (),
@@ -129,13 +156,25 @@ class AnonAccessor(render.PrintedTable, Generic[FrameT]):
 
         def __getattr__(self, word: str) -> Any:
             """Explain where a word is found that is no method, or which one is nearest."""
-            if word in NOT_METHODS:
-                instead = f"; write anonrisk.{word}(df, …)"
-            elif word in ON_CLASSES:
-                instead = f"; write df.anon.classes(…).{word}"
-            else:
-                instead = nearest(word, METHODS)
-            raise AttributeError(f".anon has no method {word!r}{instead}")
+            raise AttributeError(f".anon has no method {word!r}{instead_of(word, METHODS)}")
+
+
+def instead_of(word: str, words: Collection[str]) -> str:
+    """Return what to write for a word that is none of ours, as the end of a sentence.
+
+    Examples
+    --------
+    >>> instead_of("k_anonymity", METHODS), instead_of("tcloesness", METHODS)
+    ("; did you mean 'k'?", "; did you mean 'tcloseness'?")
+    """
+    ours = _ALSO_CALLED.get(skeleton(word))
+    if word in NOT_METHODS:
+        return f"; write anonrisk.{word}(df, …)"
+    if word in ON_CLASSES:
+        return f"; write df.anon.classes(…).{word}"
+    if ours in words:
+        return f"; did you mean {ours!r}?"
+    return nearest(word, words) if ours is None else f"; write {ours}"
 
 
 def _listed(names: list[Name]) -> str:
@@ -175,11 +214,20 @@ def anon(frame: FrameT) -> AnonAccessor[FrameT]:
 
 
 def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(function)
+
     @wraps(function)
     def method(self: AnonAccessor[Any], *args: Any, **kwargs: Any) -> Any:
-        return function(self._frame, *args, **kwargs)
+        try:
+            return function(self._frame, *args, **kwargs)
+        except TypeError:
+            _, *own = signature.parameters.values()
+            about = signature.replace(parameters=own)
+            wrong = calls.misfit(function.__name__, about, args, kwargs, function.__doc__)
+            if wrong is None:
+                raise
+        raise TypeError(wrong)
 
-    signature = inspect.signature(function)
     frame, *rest = signature.parameters.values()
     own = frame.replace(name="self", annotation=inspect.Parameter.empty)
     method.__doc__ = docstrings.without_first(function.__doc__)

@@ -37,7 +37,11 @@ def test_it_writes_what_the_library_says(run):
 
 def test_it_says_how_a_column_of_text_gets_levels(run):
     write("t.csv", "age\n" + "".join(f"{i}\n" for i in range(1, 60)))
-    out = run("explore", "t.csv", "--qids", "age", "-o", "e.html")[1]
+    inferred = run("explore", "t.csv", "--qids", "age", "-o", "e.html")[1]
+    assert "Read as numbers: age (changed by --dtypes age=text)" in inferred
+    assert "is offered for age" not in inferred
+    asked = ("--qids", "age", "--dtypes", "age=text", "-o", "e.html")
+    out = run("explore", "t.csv", *asked)[1]
     assert "is offered for age" in out
     assert "--dtypes age=number" in out
     asked = ("--qids", "age", "--dtypes", "age=number", "-o", "e.html")

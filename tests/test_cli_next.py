@@ -1,10 +1,11 @@
-"""After a gate has failed: next steps are commands that run, explanations say what helps."""
+"""What comes next: commands that run with the names that were given, and what helps."""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import anonrisk
 from anonrisk.cli import job, main
 from anonrisk.policy import Policy
 from anonrisk.policy import explain as explaining
+from anonrisk.reporting import page
 
 PEOPLE = "zip,born,sex,ill\n" + "".join(
     f"{1000 + i % 7},{1950 + i % 40},{'fm'[i % 2]},{'abc'[i % 3]}\n" for i in range(60)
@@ -108,13 +110,74 @@ def steps_with_explain(found):
     return asked.removeprefix("anonrisk ").replace(" --json", "")
 
 
-@pytest.mark.parametrize("keywords", [{"k": 2}, {"k": 5, "quasi": ["zip", "gone"]}])
-def test_what_passes_or_could_not_be_assessed_has_no_next_steps(run, keywords):
+def test_what_passes_is_filed_and_what_could_not_be_assessed_is_compared(run):
     Path("t.csv").write_text("zip,born,sex,ill\n" + "1,2,f,a\n" * 3)
-    code, out, _ = run("check", "t.csv", "--policy", policy(**keywords))
-    assert code in (0, 3)
-    assert "What next" not in out
-    assert "next_steps" not in run("check", "t.csv", "--policy", "p.json", "--json")[1]
+    code, out, _ = run("check", "t.csv", "--policy", policy(k=2))
+    (page,) = steps(out)
+    assert (code, page) == (0, "anonrisk report t.csv --policy p.json -o report.html")
+    assert run(*shlex.split(page)[1:])[0] == 0
+    code, out, _ = run("check", "t.csv", "--policy", policy(k=5, quasi=["zip", "gone"]))
+    assert code == 3
+    lint, draft = steps(out)
+    assert lint == "anonrisk lint p.json t.csv"
+    assert "'gone'" in run(*shlex.split(lint)[1:])[1]
+    # Columns without a role: born and sex.
+    assert draft == "anonrisk draft t.csv -o draft.yaml"
+    assert run(*shlex.split(draft)[1:])[0] == 0
+    found = json.loads(run("check", "t.csv", "--policy", "p.json", "--json")[1])
+    assert found["next_steps"] == [lint, draft]
+
+
+def test_a_draft_a_plan_and_a_gate_lead_from_one_to_the_next(run):
+    pytest.importorskip("yaml", reason="needs the extra 'policy'")
+    Path("my table.csv").write_text(PEOPLE)
+    (check,) = steps(run("draft", "my table.csv", "-o", "p.yaml")[1])
+    assert check == "anonrisk check 'my table.csv' --policy p.yaml"
+    drafted = Path("p.yaml").read_text()
+    Path("p.yaml").write_text(drafted.replace("reviewed: false", "reviewed: true"))
+    code, out, _ = run(*shlex.split(check)[1:])
+    assert code == 1
+    plan = steps(out)[0]
+    (store,) = steps(run(*shlex.split(plan)[1:])[1])
+    assert store.startswith(f"{plan} --output plan-")
+    (apply,) = steps(run(*shlex.split(store)[1:])[1])
+    assert apply.endswith("'my table.csv' --policy p.yaml -o 'my table-coarse.csv'")
+    code, out, err = run(*shlex.split(apply)[1:])
+    assert code == 0, err
+    (again,) = steps(run(*shlex.split(plan)[1:], "--apply", "out.csv")[1])
+    assert again == "anonrisk check out.csv --policy p.yaml"
+    assert run(*shlex.split(again)[1:])[0] == 0
+    (measure,) = steps(run("plan", "t.csv", "--qids", "zip", "sex", "--apply", "o.csv")[1])
+    assert measure == "anonrisk measure o.csv --qids zip sex"
+    assert run(*shlex.split(measure)[1:])[0] == 0
+
+
+def test_a_draft_that_is_printed_stays_yaml(run):
+    yaml = pytest.importorskip("yaml", reason="needs the extra 'policy'")
+    out = run("draft", "t.csv")[1]
+    assert out.splitlines()[-1] == "# Then: anonrisk check t.csv --policy POLICY"
+    assert yaml.safe_load(out)["reviewed"] is False
+
+
+@pytest.mark.parametrize(
+    ("library", "line", "extra"),
+    [
+        ("jinja2", "report t.csv --qids zip -o r.html", "report"),
+        ("yaml", "check t.csv --policy p.yaml", "policy"),
+        ("duckdb", "measure t.csv --qids zip --engine scan", "scan"),
+        ("pyarrow", "plan t.csv --qids zip --apply o.parquet", "arrow"),
+        ("sqlalchemy", "priors publish t.csv --qids zip --population here --by us", "store"),
+    ],
+)
+def test_a_missing_extra_is_wrong_usage_and_says_what_installs_it(
+    run, monkeypatch, library, line, extra
+):
+    Path("p.yaml").write_text("version: 1\nbudgets: {k: 5}\n")
+    page.template.cache_clear()
+    monkeypatch.setitem(sys.modules, library, None)
+    code, out, err = run(*line.split())
+    assert (code, out) == (2, ""), err
+    assert f"pip install 'anonrisk[{extra}]'" in err
 
 
 def test_every_next_step_runs_with_the_options_that_were_given(run):

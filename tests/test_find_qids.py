@@ -250,12 +250,12 @@ def test_declared_roles_are_not_searched():
         (
             lambda t: t.anon.find_qids(alpha=0),
             errors.ArgumentError,
-            "alpha must be a number above 0",
+            "alpha must be a share between",
         ),
         (
             lambda t: t.anon.find_qids(alpha=1),
             errors.ArgumentError,
-            "alpha must lie between 0 and 1",
+            "alpha must be a share between",
         ),
         (lambda t: t.anon.find_qids(alpha=-0.5), errors.ArgumentError, "alpha"),
         (lambda t: t.anon.find_qids(alpha=float("nan")), errors.ArgumentError, "alpha"),
@@ -503,3 +503,30 @@ def test_what_so_many_values_lead_one_to_expect_is_no_bound_of_what_was_measured
         assert "by domain" in shown
         assert "bound" not in shown
         assert "what was measured may be more" in shown
+
+
+def test_nothing_found_says_what_is_nearest_and_why_that_is_not_safety():
+    # Two of twenty are alone by a, b and c together; no column alone, and no set exceeds 20%.
+    rows = [(i % 2, i // 2 % 2, i // 4 % 2) for i in range(16)] + [(0, 0, 0)] * 2
+    rows += [(2, 0, 0), (2, 1, 1)]
+    table = pd.DataFrame(rows, columns=list("abc")).assign(d="x")
+    found = table.anon.find_qids(alpha=0.2, max_size=2)
+    assert found.sets == ()
+    alone = {
+        pair: int((table.groupby(list(pair)).size() == 1).sum())
+        for size in (1, 2)
+        for pair in combinations("abcd", size)
+    }
+    assert found.nearest.singletons == max(alone.values()) == 2
+    assert len(found.nearest.columns) == 2
+    assert (found.together.columns, found.together.singletons) == (("a", "b", "c", "d"), 2)
+    text = " ".join(repr(found).split())
+    assert "nearest: a + b, with which 2 records (10.0%) are alone" in text
+    assert "nothing found is no safety: up to 20.0% may be alone all the same" in text
+    assert "or more than 2 columns are known" in text
+    assert "With all 4 columns 2 records (10.0%) are alone; the smallest class has 1" in text
+    # Where all columns are searched together, that is the nearest.
+    whole = table.anon.find_qids(alpha=0.2)
+    assert whole.nearest.columns == whole.together.columns
+    assert "columns are known" not in repr(whole)
+    assert table.anon.find_qids(alpha=0.05).nearest is None

@@ -585,3 +585,30 @@ def test_no_region_is_of_one_record(asked):
     plan = table.anon.plan(["age", "job"], **with_options(**asked, method="multidimensional"))
     assert plan.after.k >= 2
     assert not {"hangman", "oracle"} & {*re.findall("[a-z]+", plan.to_json())}
+
+
+def test_no_column_is_called_recoded_that_is_unchanged_and_overlapping_ranges_are_said():
+    random = np.random.default_rng(1)
+    table = pd.DataFrame(
+        {
+            "age": random.choice([17, 22, 27, 32, 37, 42], 300),
+            "kids": random.integers(0, 5, 300),
+            "occupation": random.integers(1, 3, 300),
+        }
+    )
+    for method in ("multidimensional", "full-domain"):
+        plan = table.anon.plan(list(table), 5, **with_options(method=method, max_suppressed=0))
+        changed = table.anon.apply(plan)
+        rows = {line.split()[0]: line for line in repr(plan).splitlines() if line}
+        for name in table:
+            same = (changed[name].astype(str) == table[name].astype(str)).all()
+            assert ("as it is" in rows[name]) == same, plan
+            assert (str(plan.recodings[name]) == "as it is") == same
+        # By hand: every number from 0 to 60 that two labels hold.
+        held = dict.fromkeys(range(61), 0)
+        for label in changed["age"].astype(str).unique():
+            low, high = extent(label, dates=False, whole=True)
+            for number in held:
+                held[number] += low <= number <= high
+        said = "ranges of age overlap" in " ".join(repr(plan).split())
+        assert said == (max(held.values()) > 1) == (method == "multidimensional")

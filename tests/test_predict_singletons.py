@@ -84,7 +84,8 @@ def test_which_way_of_drawing():
 
 def test_small_and_certain_groups():
     counted = ClassSizes([1, 2], [5, 3])
-    assert tuple(counted.predict_singletons(0).interval()) == (0, 0)
+    with pytest.raises(errors.ArgumentError, match=r"group_size.* at least 1"):
+        counted.predict_singletons(0)
     one = counted.predict_singletons(1)
     assert (one.mean, one.variance, one.p_any, tuple(one.interval())) == (1, 0, 1, (1, 1))
     # Two people: both alone, or neither.

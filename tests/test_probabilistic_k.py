@@ -194,7 +194,11 @@ def test_a_promise_prints_and_serialises():
         (lambda t: t.anon.probabilistic_k("zip"), errors.ArgumentError, "population_size is need"),
         (lambda t: t.anon.probabilistic_k("zip", 3), errors.ArgumentError, "which has 4 records"),
         (lambda t: t.anon.probabilistic_k("zip", 10, 0), errors.ArgumentError, "beta"),
-        (lambda t: t.anon.probabilistic_k("zip", 10, 1), errors.ArgumentError, "beta must lie"),
+        (
+            lambda t: t.anon.probabilistic_k("zip", 10, 1),
+            errors.ArgumentError,
+            "beta must be a share",
+        ),
         (lambda t: t.anon.probabilistic_k("zp", 10), errors.ColumnNotFoundError, "mean 'zip'"),
         (
             lambda t: t.anon.probabilistic_k("zip", 10, domain_sizes={"zp": 4}),

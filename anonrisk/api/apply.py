@@ -81,7 +81,10 @@ def apply(
     ['101*', '101*', '102*', '102*']
     """
     if not isinstance(plan, Plan):
-        raise ArgumentError(f"apply takes a plan made by anonrisk.plan, not {kind_name(plan)}")
+        raise ArgumentError(
+            f"apply takes a plan made by anonrisk.plan, not {kind_name(plan)}; "
+            "anonrisk.Plan.from_json(text) reads a stored one"
+        )
     one_of(on_unseen, "on_unseen", get_args(OnUnseen))
     if plan.has_rules:
         raise unresolved()

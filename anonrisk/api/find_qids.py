@@ -15,7 +15,7 @@ from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
 from anonrisk.measures import lookalikes
 from anonrisk.measures.counts.counter import DECIDED, number_of_sets
 from anonrisk.measures.counts.question import ManySets, Question
-from anonrisk.measures.minimal import search
+from anonrisk.measures.minimal import nearest_set, search
 from anonrisk.measures.probabilistic import domain_size, share_between
 from anonrisk.measures.qid_report import FoundQid, LookAlike, QidReport, SearchPlan
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import Missing
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.counter import Counter
-    from anonrisk.measures.minimal import MinimalSets
+    from anonrisk.measures.minimal import MinimalSet, MinimalSets
 
 
 @overload
@@ -166,10 +166,14 @@ def find_qids(
         outcome = search(counter, alpha, max_size)
         stopped = outcome.stopped
         direct: tuple[LookAlike, ...] = ()
+        near: MinimalSet | None = None
         # Whoever has stopped the search does not wait for another look at the table.
         if not stopped:
             with interruptible() as interruption:
                 direct = _look_alikes(counter, outcome)
+                if not outcome.found and outcome.n_settled == outcome.n_sets:
+                    tell("looking for the nearest set")
+                    near = nearest_set(counter, outcome, max_size)
             stopped = interruption.keep(outcome.n_settled, outcome.n_sets, DECIDED)
     n_records = outcome.columns[0].n_records
     if population_size is not None and population_size < n_records:
@@ -192,6 +196,12 @@ def find_qids(
         n_settled=outcome.n_settled,
         by_size=tuple(number_of_sets(len(counter.columns), max_size)),
         stopped=stopped,
+        together=FoundQid(
+            outcome.together,
+            domain_size(sizes.n_classes for sizes in outcome.columns),
+            population_size,
+        ),
+        nearest=None if near is None else _as_found(near, outcome, population_size),
     )
 
 
@@ -247,14 +257,18 @@ def _ranked(
     outcome: MinimalSets, direct: set[Name], population_size: int | None
 ) -> tuple[FoundQid, ...]:
     """Put first what a person should worry about most."""
-    values = [sizes.n_classes for sizes in outcome.columns]
     results = [
-        FoundQid(item.sizes, domain_size(values[i] for i in item.positions), population_size)
+        _as_found(item, outcome, population_size)
         for item in outcome.found
         if len(item.positions) > 1 or item.sizes.qid[0] not in direct
     ]
     results.sort(key=lambda item: (-item.share / len(item.columns), len(item.columns)))
     return tuple(results)
+
+
+def _as_found(item: MinimalSet, outcome: MinimalSets, population_size: int | None) -> FoundQid:
+    values = (outcome.columns[i].n_classes for i in item.positions)
+    return FoundQid(item.sizes, domain_size(values), population_size)
 
 
 def _look_alikes(counter: Counter, outcome: MinimalSets) -> tuple[LookAlike, ...]:

@@ -103,7 +103,8 @@ def generalize(
     if isinstance(columns, Mapping):
         if values or not all(isinstance(recoding, Recoding) for recoding in columns.values()):
             raise ArgumentError(
-                "a dict maps columns to recodings of anonrisk.recode, and needs nothing more"
+                "a dict maps columns to recodings of anonrisk.recode, and needs nothing more: "
+                "write {'zip': anonrisk.recode.Prefix(2)}"
             )
         recodings = dict(columns)
         names = as_names(list(recodings), "column", known)

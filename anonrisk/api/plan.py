@@ -19,8 +19,15 @@ from anonrisk.api.sensitive import (
 )
 from anonrisk.api.upstairs import load_policy
 from anonrisk.core import arguments
-from anonrisk.core.arguments import not_negative, one_of, positive, renaming, whole_number
-from anonrisk.core.columns import require
+from anonrisk.core.arguments import (
+    as_percent,
+    not_negative,
+    one_of,
+    positive,
+    renaming,
+    whole_number,
+)
+from anonrisk.core.columns import require, require_hierarchies
 from anonrisk.core.progress import shown
 from anonrisk.core.protocols import StatesGoals
 from anonrisk.core.render import kind_name
@@ -75,7 +82,7 @@ class AskedGoals:
         elif one_of(distance, "distance", DISTANCES) == "hierarchical":
             raise ArgumentError("a plan knows the distances 'equal' and 'ordered'")
         if risk is not None and positive(risk, "risk") > 1:
-            raise ArgumentError("risk must be a share above 0, at most 1")
+            raise ArgumentError(f"risk must be a share above 0, at most 1{as_percent(risk)}")
         return cls(
             None if k is None else whole_number(k, "k", at_least=1),
             risk,
@@ -333,13 +340,15 @@ def plan(
         engine, request, loss_about = asked.request(frame, qids, sensitive, unit, private=private)
     else:
         if asked or unit is not None or (qids is not None and policy is not None):
-            raise ArgumentError("a policy says what it asks for: give it without other goals")
+            raise ArgumentError(
+                "a policy says what it asks for: leave out qids, k, unit and the other goals"
+            )
         engine, request = engine_for(frame), stated.plan_goals(frame)
         loss_about = asked.about_loss(frame, request.qid, sensitive) if private else ()
     loss_about += target_of(kept, options.target, request.qid, engine.schema(frame))
     check_previous(previous, request.qid)
     by_column = arguments.by_column(hierarchies, "hierarchies")
-    require(by_column, "hierarchy of", request.qid)
+    require_hierarchies(by_column, request.qid)
     by_column |= {name: [Keep()] for name in request.fixed}
     weights = _weights(request.qid, options.column_weights)
     start = Plan(

@@ -68,6 +68,8 @@ def diversity_score(variant: str, c: float | None) -> Score:
     """Settle which diversity to take, and its constant."""
     one_of(variant, "variant", ("distinct", "entropy", "recursive"))
     if variant == "recursive":
+        if c is None:
+            raise ArgumentError("variant='recursive' needs c=, as in variant='recursive', c=2")
         return Score(variant, positive(c, "c"))
     if c is not None:
         raise ArgumentError(f"c= belongs to variant='recursive', not to variant={variant!r}")
@@ -109,7 +111,7 @@ def with_distance(
     if order is not None and distance != "ordered":
         raise ArgumentError(f"order= has no effect with distance={distance!r}")
     if (hierarchy is None) == (distance == "hierarchical"):
-        raise ArgumentError("distance='hierarchical' and hierarchies= belong together")
+        raise ArgumentError("distance='hierarchical' and hierarchies= belong together: give both")
     if distance == "ordered":
         return replace(sensitive, ordered=True, order=_order(order)), distance
     if distance == "hierarchical":

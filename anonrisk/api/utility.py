@@ -8,7 +8,7 @@ from anonrisk.api.asking import in_one_state
 from anonrisk.api.loss import loss_word
 from anonrisk.api.question import question_of
 from anonrisk.core.arguments import by_column
-from anonrisk.core.columns import as_name, require
+from anonrisk.core.columns import as_name, require, require_hierarchies
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
@@ -127,7 +127,7 @@ def utility(
     fields = {
         name: Hierarchy.of(tree) for name, tree in by_column(hierarchies, "hierarchies").items()
     }
-    require(fields, "hierarchy of", qid)
+    require_hierarchies(fields, qid)
     sets = tuple((name, *more) for name in qid)
     before = dict(zip(qid, engine.tally(original, ClassesOfSets(sets)), strict=True))
     everything = ((*qid, *more),) if more else ()

@@ -16,7 +16,7 @@ from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.output_paths import RESULTS
 from anonrisk.core.render import escaped, escaped_json, fitted, shown
 from anonrisk.engines.reading.files import without_values
-from anonrisk.errors import AnonRiskError, ArgumentError, StoppedWarning
+from anonrisk.errors import AnonRiskError, ArgumentError, MissingLibraryError, StoppedWarning
 from anonrisk.policy.finding import COULD_NOT_ASSESS
 
 if TYPE_CHECKING:
@@ -96,6 +96,9 @@ def _perform(
     except BrokenPipeError:
         _silence_stdout()
         print_error("could not assess: whoever reads the output has closed it")
+    except MissingLibraryError as error:
+        print_error(f"wrong usage: {error}")
+        return False, CODES["wrong_usage"]
     except AnonRiskError as error:
         print_error(f"could not assess: {error}")
     except OSError as error:
@@ -127,7 +130,7 @@ def _attempt(
         warnings.simplefilter("always")
         try:
             outcome = run(args, source)
-        except ArgumentError as error:
+        except (ArgumentError, MissingLibraryError) as error:
             outcome = Outcome.refused("wrong_usage", str(error))
         except AnonRiskError as error:
             outcome = Outcome.refused(COULD_NOT_ASSESS, str(error))

@@ -1,8 +1,11 @@
-"""What to do after a gate has failed: commands that exist, with the names that were given."""
+"""What to do next: commands that exist, with the names that were given."""
 
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
+from glob import has_magic
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anonrisk.cli.options import sample_of
@@ -20,19 +23,64 @@ if TYPE_CHECKING:
     from anonrisk.policy.verdict import Verdict
 
 _PAGE = "report.html"
+_DRAFT = "draft.yaml"
 _REMARK = "  # "
 _PYTHON = "df.anon."
 _PUT_BACK = "with the value of the partition in place of …"
 
 
 def next_steps(verdict: Verdict, args: argparse.Namespace, source: Source) -> list[str]:
-    """List the commands that help with what failed, ready for a shell.
+    """List the commands that help with a verdict, ready for a shell."""
+    status = replace(verdict, fail_on=args.fail_on).status
+    if status == COULD_NOT_ASSESS:
+        return _ready(_compared(verdict, args, source), args)
+    failed = [*_plans(verdict, args, source), *_explained(args, source)] if status == FAIL else []
+    return _ready([*failed, *_page(args, source)], args)
 
-    A command that would hold a control character is left out: it could not be pasted. The values
-    of partitions are cells, and are left out of paths.
+
+def after_draft(args: argparse.Namespace, policy: str) -> list[str]:
+    """List the command that checks the table by its policy."""
+    return _ready([shlex.join(["anonrisk", "check", *_table(args), "--policy", policy])], args)
+
+
+def after_plan(args: argparse.Namespace, file_name: str) -> list[str]:
+    """List the command that stores a plan, applies a stored one, or checks what it has made."""
+    policy = [] if args.policy is None else ["--policy", args.policy]
+    if args.output is None and args.apply is None:
+        words = ["anonrisk", "plan", *args.words, "--output", file_name]
+    elif args.apply is None:
+        first = Path(args.table[0])
+        # A folder, a pattern or a pipe has no name that another file could be called by.
+        stem = first.name.partition(".")[0] if first.suffix and not has_magic(first.name) else ""
+        trees = _option("--hierarchies", [f"{name}={path}" for name, path in args.hierarchies])
+        to = f"{stem or 'table'}-coarse.csv"
+        words = ["anonrisk", "apply", args.output, *_table(args), *trees, *policy, "-o", to]
+    elif policy:
+        words = ["anonrisk", "check", args.apply, *policy]
+    else:
+        unit = [] if args.unit is None else [f"--unit={args.unit}"]
+        words = ["anonrisk", "measure", args.apply, *_option("--qids", args.qids or ()), *unit]
+    return _ready([shlex.join(words)], args)
+
+
+def _ready(commands: Iterable[str], args: argparse.Namespace) -> list[str]:
+    """Make commands ready for a shell.
+
+    One that would hold a control character is left out: it could not be pasted. The values of
+    partitions are cells, and are left out of paths.
     """
-    made = [*_plans(verdict, args, source), *_explained(args, source), *_page(args, source)]
-    return [_without_values(command, args) for command in made if command.isprintable()]
+    return [_without_values(command, args) for command in commands if command.isprintable()]
+
+
+def _compared(verdict: Verdict, args: argparse.Namespace, source: Source) -> Iterator[str]:
+    """Compare the policy with the columns, and draft one where columns have no role."""
+    for command, start in ((name, source.starts(name)) for name in ("lint", "draft")):
+        if start is None:
+            continue
+        if command == "lint":
+            yield shlex.join([*start, args.policy, *_table(args)])
+        elif any(finding.budget == "unlisted" for finding in verdict.all_findings):
+            yield shlex.join([*start, *_table(args), "-o", _DRAFT])
 
 
 def _without_values(command: str, args: argparse.Namespace) -> str:
@@ -54,7 +102,7 @@ def _masked(word: str, paths: set[str]) -> str:
 
 def _paths(args: argparse.Namespace) -> Iterator[str]:
     """List what the command line says of files; other words may have a = of their own."""
-    for name in ("table", "input", "population", "against", "policy", *RESULTS):
+    for name in ("table", "input", "population", "against", "policy", "draft", "apply", *RESULTS):
         value = getattr(args, name, None)
         yield from [value] if isinstance(value, str) else value or ()
 

@@ -187,7 +187,10 @@ def pair(what: str, words: tuple[str, ...] = ()) -> Callable[[str], tuple[str, s
         name, sign, value = text.rpartition("=")
         if not sign or not name or (words and value not in words):
             choices = f", one of {', '.join(words)}" if words else ""
-            raise argparse.ArgumentTypeError(f"{text!r} is not COLUMN={what}{choices}")
+            right = f"{name or text}={words[1]}" if words else f"zip={text}"
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not COLUMN={what}{choices}: write for example {right}"
+            )
         return name, value
 
     return read

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from difflib import get_close_matches
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from anonrisk.core import render
+from anonrisk.core.arguments import as_percent
+from anonrisk.core.columns import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,12 +27,25 @@ RENAMED = {
 }
 
 
+# Limits, which some look for among the options.
+_LIMITS = ("k", "ldiv", "tcloseness", "risk")
+# What others call a command.
+_COMMANDS = {
+    **dict.fromkeys(("k", "ldiv", "tcloseness", "k-anonymity", "risk", "assess"), "measure"),
+    **dict.fromkeys(("anonymize", "anonymise", "recode", "generalize", "suppress"), "plan"),
+    **dict.fromkeys(("validate", "gate", "verify", "test"), "check"),
+    **dict.fromkeys(("init", "new", "policy", "roles"), "draft"),
+    "help": "--help",
+}
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that guesses nothing, but says what may have been meant; so do its commands."""
 
     def __init__(self, **about: Any) -> None:
         """Make a parser that takes no abbreviations: a new option would change what they mean."""
         super().__init__(**{"allow_abbrev": False, **about})
+        self._words: list[str] = []
 
     @property
     def has_commands(self) -> bool:
@@ -41,6 +57,7 @@ class Parser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         """Reject unknown options first: what argparse finds missing is mostly what was misspelt."""
         args = self._with_first(sys.argv[1:] if args is None else args)
+        self._words = list(args)
         known = self._option_string_actions
         for option in self._own_options(args):
             # A value may follow one letter at once, as in -oFILE.
@@ -49,8 +66,88 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Return what is wrong with the arguments, in one line whatever is in them, and end."""
-        super().error(render.shown(message))
+        """Write what is wrong with the arguments, in one line whatever is in them, and end.
+
+        The list of every option, which argparse writes above it, would push it out of sight.
+        """
+        _, missing, names = message.partition("arguments are required: ")
+        _, left, words = message.partition("unrecognized arguments: ")
+        if missing:
+            message = self._missing(names.split(", "))
+        elif left:
+            message = self._left_over(words)
+        about = f"usage: {self.prog} --help shows what there is"
+        self.exit(2, f"{about}\n{self.prog}: error: {render.shown(message)}\n")
+
+    def _missing(self, names: list[str]) -> str:
+        """Return which arguments are missing, and where they may have gone."""
+        words = self._words
+        option = next((word for word in reversed(words) if word.startswith("-")), "")
+        action = self._option_string_actions.get(option)
+        if "table" in names and action is not None and action.nargs == "+":
+            # An option that takes several values takes the table with them.
+            return f"put the table first: {self._line(words[-1], *words[:-1])}"
+        if "--policy" in names and words and not words[0].startswith("-"):
+            for at, word in enumerate(words):
+                if at and word.endswith((".yaml", ".yml", ".json")) and action is None:
+                    right = self._line(*words[:at], "--policy", *words[at:])
+                    return f"say which is the policy: {right}"
+            draft = f"; to write one: anonrisk draft {shlex.quote(words[0])} -o policy.yaml"
+        else:
+            draft = ""
+        said = []
+        for one in self._actions:
+            known = ("/".join(one.option_strings), one.metavar, one.dest)
+            if one.required and any(name in known for name in names):
+                what = " ".join([*one.option_strings[:1], str(one.metavar or one.dest)])
+                about = one.help or ("" if one.choices is None else ", ".join(one.choices))
+                said.append(f"{what} ({about})" if about else what)
+        return f"missing: {'; '.join(said)}{draft}"
+
+    def _line(self, *words: str) -> str:
+        return shlex.join([*self.prog.split(), *words])
+
+    def _left_over(self, words: str) -> str:
+        """Return which word belongs to nothing, and what stands before it."""
+        word = words.split(" ", maxsplit=1)[0]
+        before = self._words[self._words.index(word) - 1] if word in self._words else ""
+        if not before.startswith("-"):
+            return f"{word!r} belongs to no option"
+        file = f"; to write a file: -o {shlex.quote(word)}" if before == "--json" else ""
+        return f"{before} takes no value, and {word!r} follows it{file}"
+
+    def _match_argument(self, action: argparse.Action, arg_strings_pattern: str) -> Any:
+        """Count the values of an option; one that lacks its value is told what it takes."""
+        try:
+            return super()._match_argument(action, arg_strings_pattern)
+        except argparse.ArgumentError:
+            words = (*action.option_strings[-1:], str(action.metavar or action.dest.upper()))
+            raise argparse.ArgumentError(
+                action, f"a value is missing: write {' '.join(words)}"
+            ) from None
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Reject a word that is none of a few, with the nearest of them."""
+        if action.choices is None or value in action.choices:
+            return
+        words = list(map(str, action.choices))
+        ours = _COMMANDS.get(value) if self.has_commands else None
+        hint = f"; did you mean {ours}?" if ours in (*words, "--help") else nearest(value, words)
+        raise argparse.ArgumentError(
+            action, f"there is no {value!r}{hint or ';'} choose from {', '.join(words)}"
+        )
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Read a value; a number that is none is told by what it should be."""
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError:
+            kinds = {int: "a whole number", float: "a number"}
+            if action.type not in kinds:
+                raise
+            raise argparse.ArgumentError(
+                action, f"{arg_string!r} is not {kinds[action.type]}{as_percent(arg_string)}"
+            ) from None
 
     def _with_first(self, args: Sequence[str]) -> Sequence[str]:
         """Repeat at the front what an option says that stands for the first argument."""
@@ -84,6 +181,8 @@ def _meant(option: str, parser: Parser) -> str:
     """Name the option that comes closest, as the end of a sentence; nothing if none is close."""
     if RENAMED.get(option) in parser._option_string_actions:  # noqa: SLF001
         return f": it is called {RENAMED[option]}"
+    if option.lstrip("-") in _LIMITS and "--policy" in parser._option_string_actions:  # noqa: SLF001
+        return f": a limit stands in the policy, as in budgets: {{{option.lstrip('-')}: …}}"
     known = {name.lstrip("-"): name for name in parser._option_string_actions}  # noqa: SLF001
     word = option.lstrip("-").replace("_", "-").casefold()
     begun = [name for name in known if name.startswith(word)]

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from anonrisk.measures.recode import Recoding
 
 
+_ENDINGS = (".json", ".yaml", ".yml")
+
+
 def read_plan(name: str, hierarchies: Mapping[Any, Any], *, edited: bool = False) -> Plan:
     """Read a plan and its hierarchies; what is wrong with them is wrong usage."""
     path = Path(name)
@@ -26,11 +29,12 @@ def read_plan(name: str, hierarchies: Mapping[Any, Any], *, edited: bool = False
         raise ArgumentError(f"cannot read the plan {name!r}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ArgumentError(f"the plan {name!r} is not text in UTF-8") from None
-    reads = Plan.from_yaml if path.suffix in (".yaml", ".yml") else Plan.from_json
+    reads = Plan.from_yaml if path.suffix in _ENDINGS[1:] else Plan.from_json
     try:
         plan = reads(text, hierarchies, edited=edited)
     except PlanError as error:
-        raise ArgumentError(f"{name!r}: {error}") from None
+        first = "" if path.suffix in _ENDINGS else "; put the plan first: anonrisk apply PLAN TABLE"
+        raise ArgumentError(f"{name!r}: {error}{first}") from None
     return plan
 
 

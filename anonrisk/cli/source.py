@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from anonrisk.cli.options import pair
 from anonrisk.core.progress import shown, tell
-from anonrisk.core.render import count_of
+from anonrisk.core.render import count_of, visible
 from anonrisk.engines.reading import files, large, text_files
 from anonrisk.engines.reading.files import DTYPES, FORMATS, TextFormat
 from anonrisk.engines.reading.storage import stored
-from anonrisk.errors import AnonRiskError, ArgumentError
+from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from anonrisk.engines.reading.files import Part, Wanted
+    from anonrisk.engines.reading.files import Inferred, Part, Wanted
     from anonrisk.measures.counts.schema import Stored
 
 
@@ -44,6 +44,10 @@ class Source(Protocol):
     def stored(self) -> Stored:
         """Count what the files of the table that was read hold besides its rows."""
 
+    @property
+    def inferred(self) -> Inferred:
+        """What the cells of text files were found to be."""
+
     def write(self, text: str, path: str) -> bool:
         """Write a result where only this source can; tell whether that was so."""
 
@@ -67,6 +71,7 @@ class Files:
         self._parts: list[Part] = []
         self._kind = ""
         self._stack = ExitStack()
+        self.inferred = files.Inferred()
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the table and how it is written."""
@@ -98,7 +103,14 @@ class Files:
         """Read with pandas, or open what is scanned; a terminal sees how far it is."""
         from anonrisk.engines.pandas.read import read
 
-        result = files.find(args.table if paths is None else paths)
+        try:
+            result = files.find(args.table if paths is None else paths)
+        except UnreadableTableError as error:
+            if paths is None and len(args.table) > 1:
+                raise UnreadableTableError(
+                    f"{error}; if it is the name of a column, write --qids before it"
+                ) from None
+            raise
         if paths is None:
             # What a verdict names is what was read, whatever arrives in a folder meanwhile.
             self._parts, self._kind = result, files.format_of(result, args.format)
@@ -112,6 +124,7 @@ class Files:
                 text_format(args),
                 format=args.format,
                 progress=lambda n_rows: tell(f"reading, {count_of(n_rows, 'row')}"),
+                found=self.inferred,
             )
 
     @staticmethod
@@ -160,6 +173,7 @@ class SparkSource:
         self._local: tuple[list[Part], str] = ([], "")
         self._stack = ExitStack()
         self._session: Any = None
+        self.inferred = files.Inferred()
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the table and how it is stored."""
@@ -251,8 +265,23 @@ def text_options(group: argparse._ArgumentGroup) -> None:
         type=pair("TYPE", DTYPES),
         metavar="COLUMN=TYPE",
         help=f"what cells of CSV are: {', '.join(DTYPES)} (default: text, so that 01234 keeps "
-        "its zero)",
+        "its zero; a plan infers it)",
     )
+
+
+def said_of(inferred: Inferred) -> list[str]:
+    """Return what was inferred of a file, and how it is changed, a line for each type."""
+    lines = []
+    for kind, other in (("number", "text"), ("date", "text"), ("text", "number")):
+        names = [name for name, result in inferred.kinds.items() if result == kind]
+        if names:
+            what = "Numbers that stay text, as they" if kind == "text" else f"Read as {kind}s"
+            why = " would be written otherwise" if kind == "text" else ""
+            lines.append(
+                f"{what}{why}: {', '.join(map(visible, names))} "
+                f"(changed by --dtypes {visible(names[0])}={other})"
+            )
+    return lines
 
 
 def text_format(args: argparse.Namespace) -> TextFormat:
@@ -267,9 +296,17 @@ def wanted(
     numbers: Any = (),
     dates: Any = (),
     missing: str | None = None,
+    inferred: Iterable[str] | None = (),
+    texts: Iterable[Any] = (),
 ) -> Wanted:
     """List the columns that a command needs; every one where no quasi-identifier is named."""
-    about = (frozenset(numbers), frozenset(dates), missing)
+    about = (
+        frozenset(numbers),
+        frozenset(dates),
+        missing,
+        None if inferred is None else frozenset(inferred),
+        frozenset(map(str, texts)),
+    )
     if not columns[0]:
         return files.Wanted(None, *about)
     names = [name for column in columns for name in column or ()]

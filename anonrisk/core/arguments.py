@@ -75,7 +75,10 @@ def by_column(value: Any, name: str) -> dict[Any, Any]:
     ({}, {'zip': 2})
     """
     if value is not None and not isinstance(value, Mapping):
-        raise ArgumentError(f"{name}= must be a dict keyed by column, not {kind_name(value)}")
+        raise ArgumentError(
+            f"{name}= must be a dict keyed by column, not {kind_name(value)}: write "
+            f"{name}={{'zip': …}}"
+        )
     return dict(value or {})
 
 
@@ -133,6 +136,21 @@ def finite(value: Any, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not _within(abs(float(value))):
         raise ArgumentError(f"{what} must be a finite number")
     return float(value)
+
+
+def as_percent(value: Any) -> str:
+    """Return how a percentage is written that stands where a share should, to end a sentence.
+
+    Examples
+    --------
+    >>> as_percent(5), as_percent("20%"), as_percent(-1)
+    (': 5% is 0.05', ': 20% is 0.2', '')
+    """
+    try:
+        number = float(value.removesuffix("%") if isinstance(value, str) else value)
+    except (TypeError, ValueError, OverflowError):
+        return ""
+    return f": {number:g}% is {number / 100:g}" if 1 < number <= 100 else ""
 
 
 def one_of(value: Any, what: str, words: Sequence[str]) -> str:

@@ -159,7 +159,10 @@ def as_name(value: Any, role: str) -> Name:
     """
     plain = isinstance(value, (str, bytes, Number, tuple, date))
     if not plain or not _hashable(value):
-        raise ArgumentError(f"a {role} is given by the name of a column, not by {kind_name(value)}")
+        raise ArgumentError(
+            f"a {role} is given by the name of a column, not by {kind_name(value)}: write it, "
+            "as in 'zip'"
+        )
     return cast("Name", value)
 
 
@@ -223,11 +226,20 @@ def as_names(value: Any, role: str, columns: Collection[Name] = ()) -> Qid:
         if wrong:
             raise ArgumentError(f"{role}: {wrong}")
     if not names:
-        raise NoColumnsError(f"no {role} given: the list is empty")
+        raise NoColumnsError(f"no {role} given: the list is empty; write ['zip', 'age']")
     repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if repeated is not None:
-        raise RepeatedColumnError(f"{role} {repeated!r} is named twice")
+        raise RepeatedColumnError(f"{role} {repeated!r} is named twice: leave one out")
     return names
+
+
+def _separate(name: Name, columns: Sequence[Name]) -> str:
+    """Return how names are written that a comma has made one, as the end of a sentence."""
+    pieces = [piece.strip() for piece in name.split(",")] if isinstance(name, str) else []
+    known = [piece for piece in pieces if piece in columns]
+    if len(pieces) < 2 or not known:
+        return ""
+    return f"; write each name by itself, without a comma: {' '.join(map(repr, known))}."
 
 
 def require(names: Iterable[Name], role: str, columns: Sequence[Name]) -> None:
@@ -235,7 +247,7 @@ def require(names: Iterable[Name], role: str, columns: Sequence[Name]) -> None:
     for name in names:
         occurrences = columns.count(name)
         if not occurrences:
-            hint = nearest(name, columns) or "."
+            hint = _separate(name, columns) or nearest(name, columns) or "."
             size = count_of(len(columns), "column")
             raise ColumnNotFoundError(
                 f"{role} {name!r} is not a column{hint} The table has {size}."
@@ -245,6 +257,22 @@ def require(names: Iterable[Name], role: str, columns: Sequence[Name]) -> None:
                 f"{role} {name!r} is the name of {occurrences} columns of this table; "
                 "give each column a name of its own"
             )
+
+
+def require_hierarchies(names: Iterable[Name], qid: Qid) -> None:
+    """Reject hierarchies of columns that are no quasi-identifiers here.
+
+    Examples
+    --------
+    >>> require_hierarchies(["zp"], ("zip", "age"))
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.ColumnNotFoundError: the hierarchy of 'zp' is of no quasi-identifier; ...
+    """
+    for name in names:
+        if name not in qid:
+            hint = nearest(name, qid) or ": add the column to them, or leave its hierarchy out"
+            raise ColumnNotFoundError(f"the hierarchy of {name!r} is of no quasi-identifier{hint}")
 
 
 def check_missing(missing: Any, *, wildcard: bool = False) -> None:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import kind_name
-from anonrisk.errors import AnonRiskError, ArgumentError, StoreError
+from anonrisk.errors import AnonRiskError, ArgumentError, MissingLibraryError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ SECONDS_TO_WAIT = 60
 def check_installed(who: str) -> None:
     """Raise an error that names what to install where SQLAlchemy is missing."""
     if find_spec("sqlalchemy") is None:
-        raise StoreError(f"{who} needs SQLAlchemy: pip install 'anonrisk[store]'")
+        raise MissingLibraryError(f"{who} needs SQLAlchemy: pip install 'anonrisk[store]'")
 
 
 def make_engine(url: str | URL, **options: Any) -> Engine:
@@ -157,7 +157,7 @@ def _with_driver(url: URL, what: str) -> URL:
     drivers = (driver,) if driver else ("psycopg", "psycopg2")
     result = next((name for name in drivers if find_spec(name) is not None), None)
     if result is None:
-        raise StoreError(
+        raise MissingLibraryError(
             f"PostgreSQL needs the driver {drivers[0]!r}: pip install 'psycopg[binary]'"
         )
     return url.set(drivername=f"postgresql+{result}")

@@ -107,10 +107,7 @@ class Reader:
             finally:
                 loader.dispose()
         except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            place = "" if mark is None else f" in line {mark.line + 1}, column {mark.column + 1}"
-            what = getattr(error, "problem", None) or "it cannot be read"
-            raise self._not_yaml(f"{place}: {what}") from None
+            raise self._not_yaml(_why(error, text)) from None
         except RecursionError:
             raise self._too_deep() from None
         except self.error:
@@ -250,6 +247,60 @@ class _Size:
                 if values > _MOST_VALUES or letters > _MOST_LETTERS:
                     raise self.reader.too_large()
         return values, letters, levels + 1
+
+
+def _why(error: Any, text: str) -> str:
+    r"""Return where a text is not YAML, and what to do about it; no word of the text is quoted.
+
+    Examples
+    --------
+    >>> import yaml
+    >>> def why(text):
+    ...     try:
+    ...         yaml.safe_load(text)
+    ...     except yaml.YAMLError as error:
+    ...         return _why(error, text)
+    >>> why("roles:\n  quasi: [zip]\n   unit: pid")
+    ' in line 3: it is indented by 3 spaces, the line above by 2; indent keys of one level alike'
+    >>> why("name: a: b")
+    ' in line 1: it has a second colon; put a text with a colon into quotes'
+    """
+    mark, begun = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
+    if mark is None:
+        return ": it cannot be read; save it as text in UTF-8"
+    lines, problem = text.splitlines(), str(error.problem)
+    line = lines[mark.line] if mark.line < len(lines) else ""
+    opened = f"that opens in line {begun.line + 1} is not closed" if begun is not None else ""
+    quoted = "quoted scalar" in str(error.context)
+    second = problem.startswith("mapping values") and ":" in line[: mark.column]
+    # The first that holds is said; what PyYAML says itself may quote the text.
+    reasons = {
+        "it is indented by a tab; use spaces": "'\\t'" in problem,
+        "put a text that begins with a sign (@ * & % !) into quotes": problem.startswith(
+            ("found character", "found undefined alias", "found duplicate anchor")
+        ),
+        f"the quote {opened}": quoted and opened,
+        f"the bracket {opened} before": problem.startswith("expected ','") and opened,
+        "a second document begins (---); keep one in a file": "another document" in problem,
+        "a key needs a colon and a space behind it, as in k: 5": "expected ':'" in problem,
+        "it has a second colon; put a text with a colon into quotes": second,
+        _indented(lines, mark.line): problem.startswith(("expected <block end>", "mapping values")),
+    }
+    why = next((reason for reason, holds in reasons.items() if holds), None)
+    return f" in line {mark.line + 1}: {why or 'something in it is not YAML; use quotes'}"
+
+
+def _indented(lines: list[str], number: int) -> str:
+    """Return how far a line is indented, and the one above it."""
+    filled = [line for line in lines[:number] if line.strip() and not line.lstrip().startswith("#")]
+    pair = ("".join(lines[number : number + 1]), filled[-1] if filled else "")
+    own, above = (len(line) - len(line.lstrip(" ")) for line in pair)
+    if own == above:
+        return "it does not go on where the line above ends; close its quotes and brackets"
+    return (
+        f"it is indented by {count_of(own, 'space')}, the line above by {above:,}; indent keys of "
+        "one level alike"
+    )
 
 
 def _loader(yaml: Any, reader: Reader) -> Any:

@@ -102,7 +102,10 @@ def _read(path: Path) -> list[list[str]]:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file, delimiter=";") if row]
     except (OSError, ValueError, csv.Error):
-        raise HierarchyError(f"cannot read a hierarchy from {str(path)!r}") from None
+        raise HierarchyError(
+            f"cannot read a hierarchy from {str(path)!r}: it is a text file with a row for each "
+            "value, from the value up to one common one, separated by ;"
+        ) from None
     return rows
 
 

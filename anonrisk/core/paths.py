@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,8 @@ from anonrisk.core.render import kind_name
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from anonrisk.errors import AnonRiskError
 
 
@@ -36,6 +39,18 @@ def is_there(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):
         return False
+
+
+def nearest_beside(path: Path, endings: Container[str]) -> str:
+    """Return which file of the same folder may have been meant, as the end of a sentence."""
+    try:
+        names = [each.name for each in path.parent.iterdir() if each.suffix.casefold() in endings]
+    except (OSError, ValueError):
+        return ""
+    # Endings are alike by themselves.
+    stems = {Path(name).stem.casefold(): name for name in names}
+    close = get_close_matches(path.stem.casefold(), stems, n=1)
+    return f"; did you mean {stems[close[0]]!r}?" if close else ""
 
 
 def why_not(error: OSError | ValueError) -> str:

@@ -23,6 +23,23 @@ ROLE_NAMES = {
     "insensitive": "insensitive column",
 }
 WORDS = (*ROLE_NAMES, "unit")
+# How other tools (ARX, sdcMicro, pycanon, Presidio) and the literature call roles, as skeletons.
+OTHER_WORDS = {
+    word: role
+    for role, words in {
+        "quasi": "quasiidentifiers quasiidentifier quasiident quasiidentifying qids qid qi indirect"
+        " quasiidentifyingattributes indirectidentifiers keyvars keyvariables",
+        "sensitive": "sensitiveattributes sensitiveattribute sensatt sa sensiblevar confidential"
+        " confidentialattributes",
+        "direct": "identifiers identifier identifying identifyingattributes directidentifiers pii"
+        " personaldata entities",
+        "insensitive": "insensitiveattributes nonsensitive nonsensitiveattributes ignore ignored"
+        " safe harmless",
+        "unit": "entity person patient subject individual id user userid hhid household",
+        "weight": "weightvar weights samplingweight samplingweights",
+    }.items()
+    for word in words.split()
+}
 # How alike a key must be to ours to be taken for a slip.
 _ALIKE = 0.75
 

@@ -82,6 +82,8 @@ def _unsupported(frame: Any) -> UnsupportedFrameError:
         hint = "; this one may be used up after one reading: pyarrow.table() makes one that stays"
     elif callable(getattr(type(frame), "to_pandas", None)):
         hint = "; this one converts with its to_pandas()"
+    elif kind.startswith(("builtins.", "numpy.")):
+        hint = "; the table comes first, and pandas.DataFrame(…) makes one of rows"
     return UnsupportedFrameError(
         f"{kind} is not a supported table: anonrisk takes {SUPPORTED}{hint}"
     )

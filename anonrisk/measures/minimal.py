@@ -60,6 +60,8 @@ class MinimalSets:
         The minimal sets.
     columns : tuple of ClassCounts
         The classes of each column by itself.
+    together : ClassCounts
+        The classes of all columns at once, however many they are.
     n_sets : int
         Number of sets up to the size asked for.
     n_counted : int
@@ -72,6 +74,7 @@ class MinimalSets:
 
     found: tuple[MinimalSet, ...]
     columns: tuple[ClassCounts, ...]
+    together: ClassCounts
     n_sets: int
     n_counted: int
     n_settled: int
@@ -98,6 +101,35 @@ def search(
 ) -> MinimalSets:
     """Find the minimal sets of at most `max_size` columns that single out more than `alpha`."""
     return _Search(counter, alpha, max_size).run()
+
+
+def nearest_set(counter: Counter, outcome: MinimalSets, max_size: int) -> MinimalSet:
+    """Return a set that singles out many, where none singles out enough.
+
+    It begins with the column that singles out most, and takes the one that adds most, and so on: a
+    few counts for each column of the set. Another set may single out more, up to the share.
+    """
+    n_columns = len(outcome.columns)
+    if n_columns <= max_size:
+        return MinimalSet(tuple(range(n_columns)), outcome.together)
+
+    def best(sets: Sequence[Positions], counted: Iterable[ClassCounts]) -> MinimalSet:
+        pairs = (
+            MinimalSet(positions, sizes) for positions, sizes in zip(sets, counted, strict=True)
+        )
+        return max(pairs, key=lambda item: (item.sizes.records_at_most(1), item.sizes.n_classes))
+
+    nearest = best([(i,) for i in range(n_columns)], outcome.columns)
+    for _ in range(1, max_size):
+        if time_is_up(DECIDED):
+            break
+        others = [i for i in range(n_columns) if i not in nearest.positions]
+        wider = [tuple(sorted((*nearest.positions, i))) for i in others]
+        wider_best = best(wider, counter.count(wider))
+        if wider_best.sizes.n_classes == nearest.sizes.n_classes:
+            break
+        nearest = wider_best
+    return nearest
 
 
 @dataclass
@@ -140,7 +172,8 @@ class _Search:
         n_found, n_counted, n_settled = self.safe
         stopped = interruption.keep(n_settled, sum(per_size), DECIDED)
         result = tuple(self.found[:n_found])
-        return MinimalSets(result, tuple(columns), sum(per_size), n_counted, n_settled, stopped)
+        about = (sum(per_size), n_counted, n_settled, stopped)
+        return MinimalSets(result, tuple(columns), self.everything, *about)
 
     def _grow(self, alive: set[int]) -> None:
         """Decide the sets of two columns, of three, …, until all are or the time is over."""

@@ -8,9 +8,10 @@ not of those that a table happens to have.
 from __future__ import annotations
 
 from math import exp, expm1, log, log1p, prod, sqrt
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.arguments import positive, whole_number
+from anonrisk.core.arguments import as_percent, positive, whole_number
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -25,9 +26,12 @@ def share_between(value: Any, what: str) -> float:
     >>> share_between(0.2, "alpha")
     0.2
     """
-    share = positive(value, what)
-    if share >= 1:
-        raise ArgumentError(f"{what} must lie between 0 and 1, both excluded")
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    share = float(value) if number else 0.0
+    if not 0 < share < 1:
+        raise ArgumentError(
+            f"{what} must be a share between 0 and 1, both excluded{as_percent(value)}"
+        )
     return share
 
 

@@ -225,6 +225,10 @@ class QidReport(Document, render.PrintedTable):
         How many sets there are of one column, of two, ….
     stopped : bool
         Whether Ctrl-C ended the search.
+    together : FoundQid or None
+        All columns that were searched, at once, however many they are.
+    nearest : FoundQid or None
+        Where no set was found: one of at most `max_size` columns that singles out many.
     """
 
     sets: tuple[FoundQid, ...]
@@ -242,10 +246,12 @@ class QidReport(Document, render.PrintedTable):
     n_settled: int
     by_size: tuple[int, ...] = ()
     stopped: bool = False
+    together: FoundQid | None = None
+    nearest: FoundQid | None = None
     _document = (
         *("alpha", "max_size", "population_size", "unit", "n_records", "n_dropped", "partial"),
         *("complete", "stopped", "n_sets", "n_counted", "n_settled", "coverage", "sets", "direct"),
-        *("unsupported", "not_searched"),
+        *("unsupported", "not_searched", "together", "nearest"),
     )
 
     @property
@@ -352,7 +358,7 @@ class QidReport(Document, render.PrintedTable):
         return lines
 
     def _notes(self) -> list[str]:
-        notes = [self._about_the_domain()] if self.sets else []
+        notes = [self._about_the_domain()] if self.sets else self._not_safe()
         if len(self.sets) > _SHOWN:
             notes.insert(0, f"and {len(self.sets) - _SHOWN:,} more sets, which come after these")
         for item in self.direct:
@@ -368,6 +374,31 @@ class QidReport(Document, render.PrintedTable):
             names = ", ".join(map(render.named, self.not_searched))
             notes.append(f"not searched, by their declared role: {names}")
         return notes
+
+    def _not_safe(self) -> list[str]:
+        """Return what is nearest where nothing was found, and why that is not safety."""
+        notes = []
+        if self.nearest is not None:
+            notes.append(
+                f"nearest: {render.joined(self.nearest.columns)}, with which "
+                f"{self._alone(self.nearest)}"
+            )
+        if self.together is not None:
+            n_columns = len(self.together.columns)
+            more = f", or more than {self.max_size:,} columns are known"
+            notes.append(
+                f"nothing found is no safety: up to {render.percent(self.alpha)} may be alone all "
+                f"the same{more if n_columns > self.max_size else ''}. With all "
+                f"{render.count_of(n_columns, 'column')} {self._alone(self.together)}; the "
+                f"smallest class has {self.together.sizes.k:,}"
+            )
+        return notes
+
+    def _alone(self, found: FoundQid) -> str:
+        """Return how many are alone with the columns of a set."""
+        who = render.count_of(found.singletons, "record" if self.unit is None else "person")
+        verb = "is" if found.singletons == 1 else "are"
+        return f"{who} ({render.percent(found.share)}) {verb} alone"
 
     def _about_the_domain(self) -> str:
         """Return what the share by domain is, and how many values it takes to exceed alpha."""

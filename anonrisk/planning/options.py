@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any, get_args
 
-from anonrisk.core.arguments import one_of, whole_number
+from anonrisk.core.arguments import as_percent, one_of, whole_number
 from anonrisk.core.interrupt import seconds_of
 from anonrisk.core.literals import PlanMethod, Split
 from anonrisk.errors import ArgumentError
@@ -127,7 +127,7 @@ def require_share(value: Any, what: str, *, exclusive: bool = False) -> None:
     if not inside:
         raise ArgumentError(
             f"{what} must be a share {'between' if exclusive else 'from'} 0 "
-            f"{'and' if exclusive else 'to'} 1"
+            f"{'and' if exclusive else 'to'} 1{as_percent(value)}"
         )
 
 

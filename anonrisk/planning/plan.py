@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from dataclasses import dataclass, field, fields, replace
@@ -12,26 +11,24 @@ import numpy as np
 
 from anonrisk.core import documents, pictures, render
 from anonrisk.core.arguments import by_column, one_of, whole_number
-from anonrisk.core.columns import nearest, require
+from anonrisk.core.columns import nearest
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.core.literals import OnUnseen, PlanPicture
 from anonrisk.core.render import kind_name, shown
 from anonrisk.core.results import Document, plain, restore_fields, restore_name
-from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, PlanError
-from anonrisk.measures.counts.question import ClassesWithValues
 from anonrisk.measures.recode import KeepCommon, Level
-from anonrisk.measures.recode.regions import ByRegion, Regions, read_recoding
+from anonrisk.measures.recode.regions import ByRegion, NumberRanges, Regions, read_recoding
 from anonrisk.measures.recode.texts import unresolved
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.budget import ValueBudget
 from anonrisk.planning.code import emit, emit_regions
 from anonrisk.planning.goal import MET, MISSED, PlannedBudget, SensitiveGoal
-from anonrisk.planning.lattice.common_values import people_by_label
+from anonrisk.planning.lattice.common_values import resolved
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.plan_diff import PlanDiff
+from anonrisk.planning.plan_digest import plan_digest
 from anonrisk.planning.plan_steps import PlanStep
-from anonrisk.planning.regions.persons import PersonTally
 from anonrisk.planning.suppress.class_rules import ClassRule
 
 if TYPE_CHECKING:
@@ -48,17 +45,8 @@ if TYPE_CHECKING:
 
 # The first version had no digest.
 _VERSION, _WITHOUT_DIGEST = 2, 1
-# What a document tells about a plan and its table, beside what the plan does.
-_BESIDE = frozenset(
-    {
-        *("anonrisk_plan", "digest", "before", "after", "budget", "budgets"),
-        *("optimal", "proven_gap", "partial", "loss", "note", "steps"),
-    }
-)
-
-
 # What the command line writes into the same document.
-_OF_COMMAND = ("schema_version", "library", "library_version", "written", "not_in_plan")
+_OF_COMMAND = ("schema_version", "library", "library_version", "written", "not_in_plan", "dtypes")
 
 _READER = documents.Reader("plan", PlanError)
 
@@ -185,7 +173,7 @@ class Plan(Document, render.Printed):
         stored["recodings"] = [{"column": plain(c), **r.to_dict()} for c, r in recodings]
         if self.regions is not None:
             stored["regions"] = self.regions.to_dict()
-        return {**stored, "digest": digest_of(stored)}
+        return {**stored, "digest": plan_digest(stored)}
 
     def to_json(self) -> str:
         """Write the plan as JSON.
@@ -334,19 +322,7 @@ class Plan(Document, render.Printed):
         """
         if not self.has_rules:
             return self
-        engine = engine_for(frame)
-        schema = engine.schema(frame)
-        require(self.qids, "the plan's column", schema.columns)
-        beside = () if self.unit is None else (self.unit,)
-        require(beside, "unit", schema.columns)
-        recodings = dict(self.recodings)
-        for name, rule in self.recodings.items():
-            if isinstance(rule, KeepCommon):
-                tally = engine.tally(frame, ClassesWithValues((name, *beside)))
-                if self.unit is not None:
-                    tally = PersonTally(**vars(tally), unit=self.unit)
-                recodings[name] = rule.resolve(people_by_label(tally, name, rule.beginning))
-        return replace(self, recodings=recodings)
+        return replace(self, recodings=resolved(self.recodings, self.unit, frame))
 
     def to_pyspark(self, *, on_unseen: OnUnseen = "refuse") -> str:
         """Write the plan as PySpark code: a function `anonymise(df)`.
@@ -528,7 +504,7 @@ class Plan(Document, render.Printed):
             *_meanings(self),
             *([render.Table(*_outcomes_table(self))] if measured else []),
             *_guarantees(self),
-            *([self.note] if self.note else []),
+            *_about_method(self),
         ]
 
 
@@ -575,28 +551,6 @@ def _refuse_name(name: Any) -> None:
             f"a plan cannot be stored with a column whose name is {kind_name(name)}; "
             "name the columns by text first"
         )
-
-
-def digest_of(stored: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the canonical JSON of what a stored plan does."""
-    doing = {key: _canonical(value) for key, value in stored.items() if key not in _BESIDE}
-    if "regions" not in doing:
-        # Cuts name columns by their place; else it does not matter which is recoded first.
-        doing["recodings"] = sorted(doing["recodings"], key=json.dumps)
-    text = json.dumps(doing, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _canonical(value: Any) -> Any:
-    """Write equal things alike: 30 and 30.0; a level, with or without the names of its nodes."""
-    if isinstance(value, dict):
-        nodes = {"nodes"} if value.get("recoding") == "level" else set()
-        return {key: _canonical(item) for key, item in value.items() if key not in nodes}
-    if isinstance(value, (list, tuple)):
-        return [_canonical(item) for item in value]
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value
 
 
 _NOT_COVERED = (
@@ -653,6 +607,26 @@ def _budgets(budgets: tuple[PlannedBudget, ...]) -> Iterator[str]:
 
 # Losses that no column has a part of.
 _OF_CLASSES = ("discernibility", "target", "function")
+
+
+def _about_method(plan: Plan) -> list[str]:
+    """Return why this method, and what its ranges are to whoever reads the table."""
+    notes = [plan.note] if plan.note else []
+    if plan.regions is None:
+        return notes
+    several = [
+        render.named(name)
+        for i, (name, recoding) in enumerate(plan.recodings.items())
+        if isinstance(recoding, NumberRanges)
+        and not recoding.kept
+        and recoding.overlaps(plan.regions.boxes[:, i])
+    ]
+    if several:
+        notes.append(
+            f"ranges of {', '.join(several)} overlap, as every region has its own; with method "
+            "full-domain all records have the same"
+        )
+    return notes
 
 
 def _meanings(plan: Plan) -> list[str]:

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import documents
-from anonrisk.core.paths import as_path, why_not
+from anonrisk.core.paths import as_path, is_there, nearest_beside, why_not
 from anonrisk.core.render import kind_name
 from anonrisk.errors import PolicyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_ENDINGS = (".yaml", ".yml", ".json")
 # A policy is written by hand; a longer text is another file, given by mistake.
 _LONGEST = 4_000_000
 _READER = documents.Reader("policy", PolicyError, most_values=documents.BY_HAND)
@@ -74,6 +75,8 @@ def _parsed(source: Any, reader: documents.Reader, form: str) -> Any:
     what = reader.what
     if not isinstance(source, (str, Path)):
         raise PolicyError(f"a {what} is read from a path or a text, not from {kind_name(source)}")
+    if isinstance(source, str) and not source.strip():
+        raise PolicyError(f"the text of the {what} is empty")
     text = _text(source, what) if _is_path(source) else str(source)
     if len(text) > _LONGEST:
         raise PolicyError(f"this text is too long to be a {what}")
@@ -85,7 +88,7 @@ def _is_path(source: str | Path) -> bool:
     if isinstance(source, Path):
         return True
     one_line = "\n" not in source and "{" not in source
-    return one_line and (":" not in source or source.endswith((".yaml", ".yml", ".json")))
+    return one_line and (":" not in source or source.endswith(_ENDINGS))
 
 
 def _text(path: str | Path, what: str) -> str:
@@ -96,4 +99,14 @@ def _text(path: str | Path, what: str) -> str:
     except UnicodeDecodeError:
         raise PolicyError(f"{what} {str(path)!r} is not UTF-8 text") from None
     except (OSError, ValueError) as error:
-        raise PolicyError(f"cannot read the {what} {str(path)!r}: {why_not(error)}") from None
+        raise PolicyError(
+            f"cannot read the {what} {str(path)!r}: {why_not(error)}{_instead(Path(path), what)}"
+        ) from None
+
+
+def _instead(path: Path, what: str) -> str:
+    """Return the file that may have been meant, or the command that writes one."""
+    if is_there(path):
+        return ""
+    draft = f"; write one with: anonrisk draft TABLE -o {path}" if what == "policy" else ""
+    return nearest_beside(path, _ENDINGS) or draft

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.arguments import as_percent
 from anonrisk.core.columns import nearest, several_in_one, skeleton
 from anonrisk.core.render import kind_name
+from anonrisk.core.role_words import OTHER_WORDS
 from anonrisk.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -17,14 +20,26 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
 
-
-# How other tools, and the literature, call what a policy has a key for; a budget says its own.
+# A text of more letters than that is no number that somebody put into quotes.
+_LONGEST_NUMBER = 30
+# How other tools, and the literature, call what a policy has a key for, as skeletons; a budget says
+# its own.
 _ALSO_CALLED = {
-    **dict.fromkeys(("quasi_identifiers", "quasi_identifier", "qids", "qid"), "quasi"),
-    **dict.fromkeys(("identifiers", "identifying", "pii"), "direct"),
-    **dict.fromkeys(("entity", "person", "id"), "unit"),
+    **OTHER_WORDS,
     **dict.fromkeys(("nulls", "null", "na"), "missing"),
+    **dict.fromkeys(("min", "minimum", "atleast", "threshold"), "at_least"),
+    **dict.fromkeys(("max", "maximum", "atmost", "limit"), "at_most"),
+    **dict.fromkeys(("limits", "rules", "measures", "privacymodels", "thresholds"), "budgets"),
+    **dict.fromkeys(("columns", "attributes", "attributetypes", "variables"), "roles"),
     "kind": "variant",
+}
+# What a part of a policy looks like, for whoever wrote something else in its place.
+WRITTEN = {
+    "the policy": "version: 1, roles: {quasi: [zip, age]}, budgets: {k: 5}, a line for each",
+    "roles": "roles: {quasi: [zip, age], sensitive: [diagnosis]}",
+    "budgets": "budgets: {k: 5}",
+    "qids": "qids: [{columns: [zip, age], budgets: {k: 5}}]",
+    "acknowledged": "acknowledged: [{column: zip, doubt: names, reason: …}]",
 }
 
 
@@ -33,7 +48,9 @@ def mapping(
 ) -> dict[str, Any]:
     """Read a mapping whose keys are all known."""
     if not isinstance(value, Mapping):
-        raise PolicyError(f"{where} must be a mapping of keys to values, not {_kind(value)}")
+        raise PolicyError(
+            f"{where} must be a mapping of keys to values, not {_kind(value)}{_written(where)}"
+        )
     for key in value:
         if key not in keys:
             shown = repr(key) if isinstance(key, str) else _kind(key)
@@ -50,18 +67,29 @@ def meant(key: object, keys: Collection[str], also_called: Mapping[str, str] = _
 
     Examples
     --------
-    >>> meant("pii", ["quasi", "direct"])
-    "; did you mean 'direct'?"
+    >>> meant("PII", ["quasi", "direct"]), meant("keyVars", ["quasi", "direct"])
+    ("; did you mean 'direct'?", "; did you mean 'quasi'?")
     """
-    word = str(key).casefold()
-    other = also_called.get(word, _ALSO_CALLED.get(word))
+    other = ours(key, also_called)
     return f"; did you mean {other!r}?" if other in keys else nearest(key, keys)
+
+
+def ours(key: object, also_called: Mapping[str, str]) -> str | None:
+    """Return the key of a policy for what others call otherwise; None where there is none."""
+    word = skeleton(key)
+    return also_called.get(word, _ALSO_CALLED.get(word))
+
+
+def _written(where: str) -> str:
+    """Return what belongs there, as the end of a sentence."""
+    example = WRITTEN.get(where.partition("[")[0])
+    return "" if example is None else f": write {example}"
 
 
 def listed(value: Any, where: str) -> list[Any]:
     """Read a list with something in it."""
     if not isinstance(value, (list, tuple)):
-        raise PolicyError(f"{where} must be a list, not {_kind(value)}")
+        raise PolicyError(f"{where} must be a list, not {_kind(value)}{_written(where)}")
     if not value:
         raise PolicyError(f"{where} is an empty list")
     return list(value)
@@ -115,7 +143,7 @@ def flag(value: Any, where: str) -> bool:
 
 def whole(value: Any, where: str, *, at_least: int) -> int:
     """Read a whole number."""
-    _number(value, where, most=math.inf)
+    _number(value, where, most=math.inf, example=str(max(at_least, 5)))
     # Some programs write 5 as 5.0, and JSON knows no difference.
     if value != int(value) or not at_least <= int(value) < 2**62:
         raise PolicyError(f"{where} must be a whole number, at least {at_least}")
@@ -124,9 +152,9 @@ def whole(value: Any, where: str, *, at_least: int) -> int:
 
 def share(value: Any, where: str) -> float:
     """Read a share, from 0 to 1."""
-    _number(value, where)
+    _number(value, where, example="0.01")
     if not 0 <= value <= 1:
-        raise PolicyError(f"{where} must be a share, from 0 to 1")
+        raise PolicyError(f"{where} must be a share, from 0 to 1{as_percent(value)}")
     return float(value)
 
 
@@ -154,12 +182,16 @@ def from_zero(value: Any, where: str) -> float:
     return float(value)
 
 
-def _number(value: Any, where: str, *, most: float = sys.float_info.max) -> None:
+def _number(
+    value: Any, where: str, *, most: float = sys.float_info.max, example: str = "0.2"
+) -> None:
+    key = where.rpartition(".")[2]
     if isinstance(value, bool) or not isinstance(value, Real):
-        hint = ""
-        if isinstance(value, str) and _spells_a_number(value):
-            hint = ": leave out the quotes, and write 0.001 for 1e-3, which YAML takes for text"
-        raise PolicyError(f"{where} must be a number, not {_kind(value)}{hint}")
+        spelt = _spelt_number(value)
+        hint = "" if spelt is None else ", without quotes or a percent sign"
+        raise PolicyError(
+            f"{where} must be a number, not {_kind(value)}: write {key}: {spelt or example}{hint}"
+        )
     # A whole number may be longer than any float.
     if isinstance(value, Integral) and abs(int(value)) > most:
         raise PolicyError(f"{where} is too large a number")
@@ -167,12 +199,24 @@ def _number(value: Any, where: str, *, most: float = sys.float_info.max) -> None
         raise PolicyError(f"{where} must be a finite number")
 
 
-def _spells_a_number(value: str) -> bool:
+def _spelt_number(value: Any) -> str | None:
+    """Return the number that a text spells, as YAML takes it for one: 1e-3 is a text to it.
+
+    Examples
+    --------
+    >>> _spelt_number("5"), _spelt_number("1%"), _spelt_number("1e-3"), _spelt_number("five")
+    ('5', '0.01', '0.001', None)
+    """
+    if not isinstance(value, str) or len(value) > _LONGEST_NUMBER:
+        return None
+    share = value.rstrip().endswith("%")
     try:
-        float(value)
-    except ValueError:
-        return False
-    return True
+        number = Decimal(value.rstrip().removesuffix("%")) / (100 if share else 1)
+    except InvalidOperation:
+        return None
+    # Nobody means a number of a hundred digits.
+    plain = number.is_finite() and abs(number.adjusted()) < _LONGEST_NUMBER
+    return f"{number.normalize():f}" if plain else None
 
 
 def name(value: Any, where: str) -> Name:
@@ -180,6 +224,10 @@ def name(value: Any, where: str) -> Name:
     numbered = isinstance(value, (int, float, Integral)) and value == value // 1
     if isinstance(value, bool) or not (isinstance(value, str) or numbered):
         hint = "; yes, no, on, off, null and dates need quotes in YAML"
+        if isinstance(value, (list, tuple)):
+            hint = f": write one name, as in {where.rpartition('.')[2]}: patient"
+        elif isinstance(value, Mapping):
+            hint = f": write a list, as in {where.rpartition('.')[2]}: [zip, age]"
         raise PolicyError(f"{where} names a column by a text, not by {_kind(value)}{hint}")
     if isinstance(value, str) and not value:
         raise PolicyError(f"{where} names a column by an empty text")

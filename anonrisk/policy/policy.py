@@ -16,7 +16,7 @@ from anonrisk.policy import ready as ready_policies
 from anonrisk.policy.budgets import of_shares
 from anonrisk.policy.messages import as_given
 from anonrisk.policy.table import CheckedTable, policy_for
-from anonrisk.policy.terms import KEYS, PART_OF, STRICT, Terms, nested, read_terms
+from anonrisk.policy.terms import KEYS, PART_OF, Terms, nested, read_terms, refuse_misplaced
 from anonrisk.policy.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -244,8 +244,8 @@ class Policy(Terms, render.Printed):
         5
         """
         stated: Any = value
-        if isinstance(stated, Mapping) and "strict" in stated:
-            raise PolicyError(STRICT)
+        if isinstance(stated, Mapping):
+            refuse_misplaced(stated)
         return cls(**{"version": None, **fields.mapping(stated, "the policy", KEYS, PART_OF)})
 
     @classmethod

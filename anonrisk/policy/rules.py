@@ -104,6 +104,11 @@ def read_roles(argument: Any) -> PolicyRoles:
     """Read the roles of the columns; none has two of them."""
     if argument is None:
         return PolicyRoles()
+    for name, role in argument.items() if isinstance(argument, dict) else ():
+        if name not in (*LISTS, *SINGLE) and isinstance(role, str) and role in LISTS:
+            raise PolicyError(
+                f"roles has no key {name!r}: a role names its columns; write {role}: [{name}]"
+            )
     stated = fields.mapping(argument, "roles", (*LISTS, *SINGLE))
     results: dict[str, Any] = {}
     for role, value in stated.items():
@@ -146,7 +151,7 @@ def _check_without_budgets(value: dict[str, Any], roles: PolicyRoles) -> None:
 
     Direct identifiers, and columns that nobody has named, need no number to fail.
     """
-    there = f"there are {', '.join(budgets.BUDGETS)}"
+    there = f"add {fields.WRITTEN['budgets']}; there are {', '.join(budgets.BUDGETS)}"
     if roles.whole:
         raise PolicyError(
             f"quasi-identifier {roles.whole[0]!r} has no budget, as the policy holds no budget; "

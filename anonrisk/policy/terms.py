@@ -44,11 +44,6 @@ _ANSWERS = {"type": "array", "items": {"$ref": "#/$defs/acknowledged"}}
 _PARTS = {"roles": (*LISTS, *SINGLE), "budgets": (*BUDGETS, "rr")}
 PART_OF = {key: part for part, keys in _PARTS.items() for key in keys}
 
-STRICT = (
-    "a policy has no key 'strict': say with unlisted what becomes of columns without a role: "
-    "'refuse' (the default), 'quasi' or 'ignore'"
-)
-
 
 def _setting(
     read: Callable[[Any, str], Any], schema: Mapping[str, Any], default: Any = None
@@ -242,6 +237,43 @@ _ROLES = _NAMES.index("unlisted")
 KEYS = ("version", *_NAMES[:_ROLES], "roles", *_NAMES[_ROLES:], "budgets", "qids")
 
 
+# What stands somewhere else, and where.
+_ELSEWHERE = {
+    "waivers": "waivers stand in the file of a release",
+    "tables": "tables stand in the file of a release, which names its policy",
+    "links": "links stand in the file of a release",
+    "hierarchies": "hierarchies are given to plan: plan(policy=…, hierarchies={'zip': …})",
+    "strict": "say with unlisted what becomes of columns without a role: 'refuse' (the default), "
+    "'quasi' or 'ignore'",
+}
+
+
+def refuse_misplaced(document: Mapping[str, Any]) -> None:
+    """Reject keys of a document that belong into one of its parts, or elsewhere."""
+    for key in document.keys() & _ELSEWHERE.keys():
+        raise PolicyError(f"the policy has no key {key!r}: {_ELSEWHERE[key]}")
+    places: dict[str, str] = {}
+    for key in document.keys() - set(KEYS):
+        word = key if key in PART_OF else fields.ours(key, ALSO_CALLED)
+        if word in PART_OF:
+            places[key] = word
+    if places:
+        first, *_ = (key for key in document if key in places)
+        ours = [places[key] for key in document if key in places]
+        where = ", ".join(f"{word} under {PART_OF[word]}" for word in ours)
+        parts = dict.fromkeys(PART_OF[word] for word in ours)
+        raise PolicyError(
+            f"the policy has no key {first!r}: write {where}, as in "
+            f"{', '.join(fields.WRITTEN[part] for part in parts)}"
+        )
+    limits = document.get("budgets")
+    budgets.refuse_others(
+        (key for key in document if key not in KEYS),
+        limits if isinstance(limits, dict) else {},
+        "the policy",
+    )
+
+
 def nested(keywords: dict[str, Any]) -> dict[str, Any]:
     """Put keywords of roles and budgets where a document has them."""
     results = {key: value for key, value in keywords.items() if key in KEYS}
@@ -253,9 +285,10 @@ def nested(keywords: dict[str, Any]) -> dict[str, Any]:
             if twice:
                 raise PolicyError(f"{twice[0]} is given twice, by itself and in {part}")
             results[part] = {**argument, **loose} if isinstance(argument, dict) else argument
-    if "strict" in keywords:
-        raise PolicyError(STRICT)
+    for key in keywords.keys() & _ELSEWHERE.keys():
+        raise PolicyError(f"a policy has no key {key!r}: {_ELSEWHERE[key]}")
     known = (*KEYS, *PART_OF)
+    budgets.refuse_others((key for key in keywords if key not in known), keywords, "a policy")
     for key in keywords:
         if key not in known:
             raise PolicyError(f"a policy has no key {key!r}{fields.meant(key, known, ALSO_CALLED)}")
@@ -284,9 +317,12 @@ def _read(one: Field[Any], argument: dict[str, Any]) -> Any:
 
 def _check_version(value: Any) -> None:
     if value is None:
-        raise PolicyError(f"the policy needs version: {VERSION}")
+        raise PolicyError(f"the policy needs version: {VERSION}: write that as its first line")
     if isinstance(value, bool) or value != VERSION:
-        raise PolicyError(f"version must be {VERSION}, the only version that this library reads")
+        raise PolicyError(
+            f"version must be {VERSION}, the only version that this library reads: write "
+            f"version: {VERSION}"
+        )
 
 
 def _check_dropping(settings: dict[str, Any]) -> None:

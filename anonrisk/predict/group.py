@@ -109,8 +109,6 @@ def classes(known: Distribution | KnownByKl, group_size: int, upto: int = 10) ->
 
 def predicted_classes(source: PredictionSource, upto: int) -> PredictedClasses:
     """Ask a source for its classes."""
-    if source.k == 0:
-        raise ArgumentError("a group of nobody has no classes; group_size must be at least 1")
     if whole_number(upto, "upto", at_least=1) > MAX_SIZES:
         raise ArgumentError(f"upto must be at most {MAX_SIZES:,}")
     return PredictedClasses(source, int(upto))
@@ -276,7 +274,7 @@ def _recursion(known: Distribution, k: int) -> float:
 
 def group_of(group_size: Any) -> int:
     """Read the size of a group: as many people as there will ever be, at most."""
-    k = whole_number(group_size, "group_size", at_least=0)
+    k = whole_number(group_size, "group_size, the number of people,", at_least=1)
     if k > MAX_GROUP:
         raise ArgumentError(f"group_size must be at most {MAX_GROUP:,}")
     return k

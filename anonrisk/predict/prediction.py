@@ -234,8 +234,8 @@ class Prediction(PredictionPictures, render.PrintedLines):
 
     @property
     def fraction(self) -> float:
-        """Expected share of the group that are singletons; NaN for a group of nobody."""
-        return self.mean / self.group_size if self.group_size else float("nan")
+        """Expected share of the group that are singletons."""
+        return self.mean / self.group_size
 
     @cached_property
     def law(self) -> Law:

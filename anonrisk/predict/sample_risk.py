@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.core.arguments import not_negative, whole_number
+from anonrisk.core.arguments import as_percent, not_negative, whole_number
 from anonrisk.core.render import count_of, percent
 from anonrisk.core.results import Interval
 from anonrisk.errors import ArgumentError, ModelError, PopulationError
@@ -117,7 +117,7 @@ def sampling_of(fraction: Any, population_size: Any, unsuppressed: Any) -> Sampl
 def fraction_of(value: Any) -> float:
     """Read a sampling fraction."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) <= 1:
-        raise ArgumentError("sampling_fraction is a share: above 0, at most 1")
+        raise ArgumentError(f"sampling_fraction is a share: above 0, at most 1{as_percent(value)}")
     return float(value)
 
 

@@ -11,7 +11,7 @@ from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.core.arguments import by_column, one_of, text_or_none, whole_number
-from anonrisk.core.columns import require
+from anonrisk.core.columns import require_hierarchies
 from anonrisk.core.interrupt import limited, seconds_of
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.progress import shown, tell
@@ -169,7 +169,7 @@ def explore(
         asked = _asked_by(policy, engine, frame, floor)
     k, qid = asked.k, asked.qid
     fields = by_column(hierarchies, "hierarchies")
-    require(fields, "hierarchy of", qid)
+    require_hierarchies(fields, qid)
     fields |= {column: [Keep()] for column in asked.fixed}
     free = tuple(column for column in qid if column not in fields)
     beside = () if asked.unit is None else (asked.unit,)

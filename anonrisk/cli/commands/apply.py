@@ -12,7 +12,7 @@ from anonrisk.cli.commands.plan import write_table, written
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
 from anonrisk.cli.source import wanted
-from anonrisk.core.columns import require
+from anonrisk.core import columns
 from anonrisk.core.literals import OnUnseen
 from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, PlanError, ReleaseBlocked
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     hierarchies = dict(args.hierarchies)
     plan = read_plan(args.plan, hierarchies, edited=args.edited)
     resolved = _resolved_path(args) if plan.has_rules else None
-    require(hierarchies, "hierarchy of", plan.qids)
+    columns.require_hierarchies(hierarchies, plan.qids)
     require_hierarchies(plan)
     numbers, dates = scales_of(plan)
     policy = None if args.policy is None else Policy.load(args.policy)
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     # First, because a table whose plan is lost cannot be made again next month.
     if resolved is not None:
         replace_file(resolved, f"{plan.to_json()}\n".encode())
-    write_table(args, changed, *to)
+    write_table(args, changed, *to, source.inferred)
     as_it_is = [n for n in frame.columns if n not in (*plan.qids, *plan.leave_out)]
     n_left_out = len(frame) - len(changed)
     parts: dict[str, Any] = {"written": str(to[0]), "not_in_plan": as_it_is, "left_out": n_left_out}

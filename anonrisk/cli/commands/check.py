@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.cli import options
 from anonrisk.cli.next_steps import as_text, next_steps
-from anonrisk.cli.outcome import CODES, Outcome
+from anonrisk.cli.outcome import Outcome
 from anonrisk.core.render import fitted, shown
 from anonrisk.engines.reading.files import STDIN, without_values
-from anonrisk.errors import AnonRiskError, ArgumentError
+from anonrisk.errors import AnonRiskError, ArgumentError, MissingLibraryError
 from anonrisk.policy import Policy, Verdict
 from anonrisk.policy.against import check_against
-from anonrisk.policy.finding import FAIL, unknown
+from anonrisk.policy.finding import unknown
 from anonrisk.policy.problem import Problem
 from anonrisk.policy.storage import of_storage, with_files
 from anonrisk.policy.terms import UNLISTED
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
         population = None
         if args.population is not None:
             population = source.read(args, wanted_by(policy), args.population)
-    except ArgumentError:
+    except (ArgumentError, MissingLibraryError):
         raise
     except AnonRiskError as error:
         # A table that cannot be read gets a verdict like any other.
@@ -101,8 +101,8 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
         outcome = replace(outcome, text=text, document={**outcome.document, "against": fields})
     if args.explain and not (verdict.passed and not verdict.warnings):
         outcome = _explained(outcome, verdict)
-    if outcome.code == CODES[FAIL]:
-        steps = next_steps(verdict, args, source)
+    steps = next_steps(verdict, args, source)
+    if steps:
         document = {**outcome.document, "next_steps": steps}
         outcome = replace(outcome, text=outcome.text + as_text(steps), document=document)
     return outcome
@@ -115,7 +115,7 @@ def _against(
     change: AgainstBase | Problem | None
     try:
         base = source.read(args, wanted_by(policy), args.against)
-    except ArgumentError:
+    except (ArgumentError, MissingLibraryError):
         raise
     except AnonRiskError as error:
         verdict, change = policy.check(frame, **beside), Problem(str(error))

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import anonrisk
 from anonrisk.cli import options, output_paths
 from anonrisk.cli.deliver import write
+from anonrisk.cli.next_steps import after_draft, as_text
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import wanted
+from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import document
 from anonrisk.policy.ready import names, read
@@ -70,8 +72,9 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     made = Outcome.of(**parts)
     if to is not None:
         write(str(to), policy.to_json() + "\n" if document.is_json(to) else policy.to_yaml())
-        return Outcome(_summary(policy, to), made.document)
-    return Outcome("" if args.json else policy.to_yaml().rstrip("\n"), made.document)
+        return Outcome(_summary(policy, to, args), made.document)
+    kept = "".join(f"# Then: {command}" for command in after_draft(args, "POLICY"))
+    return Outcome("" if args.json else f"{policy.to_yaml()}{kept}".rstrip("\n"), made.document)
 
 
 def _output_path(args: argparse.Namespace) -> Path | None:
@@ -83,8 +86,8 @@ def _output_path(args: argparse.Namespace) -> Path | None:
     return None
 
 
-def _summary(policy: Policy, to: Path) -> str:
+def _summary(policy: Policy, to: Path, args: argparse.Namespace) -> str:
     return (
-        f"{policy!r}\nWrote {to}. Read it, decide, remove reviewed: false; then:\n"
-        f"  anonrisk check TABLE --policy {to}"
+        f"{policy!r}\nWrote {shown(to)}. Read it, decide, remove reviewed: false."
+        f"{as_text(after_draft(args, str(to)))}"
     )

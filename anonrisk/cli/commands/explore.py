@@ -10,7 +10,7 @@ from anonrisk.cli.commands import check
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.page_file import write_page
 from anonrisk.cli.policy_file import load_policy
-from anonrisk.cli.source import wanted
+from anonrisk.cli.source import said_of, wanted
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.render import shown
 from anonrisk.policy.wanted import wanted_by
@@ -83,7 +83,8 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     path = str(output_paths.outside_table("--output", args.page, args.table))
     made = write_page(path, args.title, lambda: _explorer(args, source))
     document = Outcome.of(written=args.page, **made.to_dict()).document
-    return Outcome(f"{made!r}\n{_hint(made)}Wrote {shown(args.page)}", document)
+    said = "".join(f"{line}\n" for line in said_of(source.inferred))
+    return Outcome(f"{made!r}\n{said}{_hint(made)}Wrote {shown(args.page)}", document)
 
 
 def _hint(made: Explorer) -> str:
@@ -100,7 +101,10 @@ def _hint(made: Explorer) -> str:
 def _explorer(args: argparse.Namespace, source: Source) -> Explorer:
     # All columns: the page names those that nobody has looked at.
     policy = None if args.policy is None else load_policy(args.policy)
-    frame = source.read(args, wanted(None) if policy is None else wanted_by(policy))
+    numbers = () if policy is None else wanted_by(policy).numbers
+    inferred = args.qids or () if policy is None else map(str, policy.roles.quasi)
+    about = {"numbers": numbers, "inferred": inferred, "texts": dict(args.hierarchies)}
+    frame = source.read(args, wanted(None, **about))
     if policy is None:
         options.require_qids(frame, args.qids)
     return anonrisk.explore(

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     """Add the options."""
     parser.add_argument("policy", metavar="POLICY", help=options.POLICY)
+    parser.add_argument("--policy", help="the same, in place of the first argument")
+    parser.set_defaults(first_option="--policy")
     source.arguments(parser)
     group = parser.add_argument_group("lint")
     group.add_argument(

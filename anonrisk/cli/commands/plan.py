@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
 from anonrisk.cli import options, output_paths
+from anonrisk.cli.next_steps import after_plan, as_text
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
 from anonrisk.cli.policy_file import load_policy
-from anonrisk.cli.source import text_format, wanted
+from anonrisk.cli.source import said_of, text_format, wanted
 from anonrisk.core.literals import Loss, PlanMethod
 from anonrisk.core.render import shown, visible
 from anonrisk.errors import ArgumentError, NoPlanHelpsError, PlanError, WeightError
+from anonrisk.measures.recode import Keep
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
 from anonrisk.policy.wanted import wanted_by
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anonrisk.cli.source import Source
+    from anonrisk.engines.reading.files import Inferred
     from anonrisk.planning.plan import Plan
     from anonrisk.policy import Policy
 
@@ -97,17 +100,29 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     # Which column is sensitive may be declared in the file.
     every = to or (args.loss == "private" and args.sensitive is None)
     more = [name for name in (args.sensitive, args.target, args.unit) if name is not None]
-    previous, numbers, dates = _previous(args)
+    previous, numbers, dates, texts = _previous(args)
+    texts += dict(args.hierarchies)
     if policy is None:
-        columns = wanted(None if every else args.qids, more, numbers=numbers, dates=dates)
-        frame = source.read(args, columns)
+        about = {"numbers": numbers, "dates": dates, "inferred": args.qids or (), "texts": texts}
+        frame = source.read(args, wanted(None if every else args.qids, more, **about))
         options.require_qids(frame, args.qids)
     else:
-        asked = wanted_by(policy)
-        columns = wanted(None, numbers=asked.numbers.union(numbers), dates=dates)
-        frame = source.read(args, columns)
+        quasi = {
+            *policy.roles.quasi,
+            *(name for rule in policy.rules for name in rule.columns or ()),
+        }
+        joined = policy.unlisted == "quasi"
+        about = {
+            "numbers": [*numbers, *wanted_by(policy).numbers],
+            "dates": dates,
+            "inferred": None if joined else map(str, quasi),
+            "texts": [*texts, *policy.listed.difference(quasi)],
+        }
+        frame = source.read(args, wanted(None, **about))
     if args.loss == "private" and not (args.sensitive or anonrisk.roles(frame).sensitive):
         raise ArgumentError("--loss private is about a sensitive column: say --sensitive COLUMN")
+    if (args.loss == "target") != (args.target is not None):
+        raise ArgumentError("say both: --loss target --target COLUMN, the column to predict")
     try:
         plan = anonrisk.plan(
             frame,
@@ -137,17 +152,17 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     except PlanError as error:
         return Outcome.refused(FAIL, str(error))
     parts: dict[str, Any] = plan.to_dict()
-    text = _yaml(plan) if args.yaml else repr(plan)
-    if not (args.yaml or args.json or args.output):
-        text += f"\nTo store it: --output {plan.file_name}"
+    parts |= {"dtypes": source.inferred.kinds} if source.inferred.kinds else {}
+    text = _yaml(plan) if args.yaml else "\n".join([repr(plan), *said_of(source.inferred)])
     # Whoever stops a search may not want what it has found so far; whoever sets a limit does.
     if to is not None and plan.partial and args.time_limit is None:
         text += "" if args.yaml else "\nNothing was written: the plan is not finished."
     elif to is not None:
-        write_table(args, anonrisk.apply(frame, plan), *to)
+        write_table(args, anonrisk.apply(frame, plan), *to, source.inferred)
         as_it_is = [n for n in plan.columns if n not in (*plan.qids, *plan.leave_out)]
         parts |= {"written": str(to[0]), "not_in_plan": as_it_is}
         text += "" if args.yaml else f"\n{written(to[0], as_it_is)}"
+    text += "" if args.yaml else as_text(after_plan(args, plan.file_name))
     return Outcome(text, Outcome.of(**parts).document)
 
 
@@ -162,13 +177,18 @@ def _policy(args: argparse.Namespace) -> Policy | None:
     return load_policy(args.policy)
 
 
-def _previous(args: argparse.Namespace) -> tuple[Plan | None, list[Any], list[Any]]:
-    """Read the plan of the release before, and which columns are numbers and dates to it."""
+def _previous(
+    args: argparse.Namespace,
+) -> tuple[Plan | None, list[Any], list[Any], list[Any]]:
+    """Read the plan of the release before, and which columns are numbers, dates, texts to it."""
     if args.previous is None:
-        return None, [], []
+        return None, [], [], []
     plan = read_plan(args.previous, dict(args.hierarchies))
     require_hierarchies(plan)
-    return plan, *scales_of(plan)
+    numbers, dates = scales_of(plan)
+    kept = [name for name, step in plan.recodings.items() if isinstance(step, Keep)]
+    texts = [name for name in plan.qids if name not in (*numbers, *dates, *kept)]
+    return plan, numbers, dates, texts
 
 
 def _output_path(args: argparse.Namespace) -> tuple[Path, str] | None:
@@ -182,13 +202,16 @@ def _output_path(args: argparse.Namespace) -> tuple[Path, str] | None:
     return output_paths.table_path("--apply", args.apply, args.table, force=args.force)
 
 
-def write_table(args: argparse.Namespace, changed: Any, path: Path, kind: str) -> None:
+def write_table(
+    args: argparse.Namespace, changed: Any, path: Path, kind: str, inferred: Inferred
+) -> None:
     """Write a changed table as its name says, text as the table that was read."""
     from anonrisk.engines.pandas.write import write
 
     text = text_format(args)
     sep = "\t" if path.suffix.casefold() == ".tsv" else text.sep or ","
-    write(changed, path, kind, sep=sep, encoding=text.encoding or "utf-8")
+    about = {"sep": sep, "encoding": text.encoding or "utf-8", "short": inferred.short}
+    write(changed, path, kind, **about)
 
 
 def written(path: Path, as_it_is: list[Any]) -> str:

@@ -13,10 +13,10 @@ from anonrisk.engines.reading import csv_cells, csv_text, files, parquet_files, 
 from anonrisk.errors import ArgumentError, UnreadableTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
-    from anonrisk.engines.reading.files import Part, TextFormat, Wanted
+    from anonrisk.engines.reading.files import Inferred, Part, TextFormat, Wanted
 
     Columns: TypeAlias = list[tuple[str, Any]]
     Progress: TypeAlias = Callable[[int], None]
@@ -44,7 +44,7 @@ class _Codes(dict[str, int]):
 
 
 def csv(
-    parts: Sequence[Part], wanted: Wanted, text: TextFormat, progress: Progress
+    parts: Sequence[Part], wanted: Wanted, text: TextFormat, progress: Progress, found: Inferred
 ) -> tuple[Columns, int]:
     """Read CSV files; every row must have as many cells as the header."""
     header: list[str] = []
@@ -62,18 +62,45 @@ def csv(
                 read[key].codes.extend([code] * block.n_rows)
         n_rows += block.n_rows
         progress(n_rows)
+    for name in _open(wanted, text, read):
+        values = read[name].values_seen
+        kind = csv_cells.inferred(values)
+        if kind != "text" or (values and csv_cells.seems_number(values)):
+            found.kinds[name] = kind
     made = {
         # What is measured on a scale, as a weight, need not be told apart by its last digits.
         name: _typed_cells(
-            name, codes, csv_cells.kind_of(name, wanted, text), exact=name not in wanted.numbers
+            name,
+            codes,
+            found.kinds.get(name) or csv_cells.kind_of(name, wanted, text),
+            exact=name not in wanted.numbers,
         )
         for name, codes in read.items()
+    }
+    found.short |= {
+        name
+        for name, cells in made.items()
+        if isinstance(cells, pd.arrays.FloatingArray) and csv_cells.is_short(read[name].values_seen)
     }
     return [(name, made.get(name)) for name in [*header, *parts[0].partitions]], n_rows
 
 
+def _open(wanted: Wanted, text: TextFormat, columns: Iterable[str]) -> list[str]:
+    """List the columns that nobody has said the type of, and whose cells are to tell it."""
+    said = {*text.dtypes, *wanted.numbers, *wanted.dates, *wanted.texts}
+    return [
+        name
+        for name in columns
+        if name not in said and (wanted.inferred is None or name in wanted.inferred)
+    ]
+
+
 def json_lines(
-    parts: Sequence[Part], wanted: Wanted, text: TextFormat, progress: Progress
+    parts: Sequence[Part],
+    wanted: Wanted,
+    text: TextFormat,
+    progress: Progress,
+    found: Inferred,  # noqa: ARG001
 ) -> tuple[Columns, int]:
     """Read files of one JSON object a line; a key that a line lacks is a missing value."""
     missing = {"", *text.na} if text.na else set()
@@ -192,11 +219,13 @@ def read(
     *,
     format: str | None = None,  # noqa: A002
     progress: Callable[[int], None] = lambda _: None,
+    found: Inferred | None = None,
 ) -> pd.DataFrame:
     """Read a table from files, folders and patterns.
 
     Columns that are not wanted are in the table by name, without their cells: what is published
     counts, also where nobody measures it. Files that were found already are given as they are.
+    What cells of CSV were inferred to be is put into `found`, also where numbers stay text.
     """
     parts = [part for part in paths if isinstance(part, files.Part)]
     parts = parts or files.find([path for path in paths if isinstance(path, str)])
@@ -206,7 +235,7 @@ def read(
     if kind in files.TYPED:
         return _typed(parts, wanted, kind, progress)
     reading = csv if kind == "csv" else json_lines
-    columns, n_rows = reading(parts, wanted, text, progress)
+    columns, n_rows = reading(parts, wanted, text, progress, found or files.Inferred())
     named = {i: _unread(n_rows) if cells is None else cells for i, (_, cells) in enumerate(columns)}
     frame = pd.DataFrame(named, index=pd.RangeIndex(n_rows))
     # By position until now: a file may have two columns of one name.

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from typing import TYPE_CHECKING
 
 from anonrisk.engines.reading import files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -35,6 +39,56 @@ def day(text: str) -> date | None:
         return date.fromisoformat(text) if _DAY.fullmatch(text) else None
     except ValueError:
         return None
+
+
+def inferred(texts: Iterable[str]) -> str:
+    """Return what the cells of a column are, one of `files.DTYPES`, by all of its texts.
+
+    They are numbers, or dates, only if each is written back as it was: 0123 is a code, +5 and 2.50
+    are kept as somebody wrote them, 1 beside 1.0 too, and -0 would be the same number as 0.
+
+    Examples
+    --------
+    >>> inferred(["34", "-7"]), inferred(["0.5", "2.0"]), inferred(["0.5", "2"])
+    ('number', 'number', 'number')
+    >>> inferred(["34", "0123"]), inferred(["1", "1.0"]), inferred(["2.50"]), inferred(["-0"])
+    ('text', 'text', 'text', 'text')
+    >>> inferred(["1950-03-07"]), inferred(["1950-02-30"]), inferred([])
+    ('date', 'text', 'text')
+    """
+    cells = list(texts)
+    if not cells:
+        return "text"
+    if all(_WHOLE.fullmatch(text) and str(int(text)) == text for text in cells):
+        return "number"
+    if not seems_number(cells):
+        return "date" if all(map(day, cells)) else "text"
+    for writes in (repr, short):
+        if all(writes(float(text)) == text and text not in ("-0", "-0.0") for text in cells):
+            return "number"
+    return "text"
+
+
+def short(number: float) -> str:
+    """Write a number, a whole one without a point.
+
+    Examples
+    --------
+    >>> short(2.0), short(2.5)
+    ('2', '2.5')
+    """
+    return repr(number).removesuffix(".0")
+
+
+def is_short(texts: Iterable[str]) -> bool:
+    """Return whether `short` writes numbers as these are, and `repr` does not."""
+    cells = list(texts)
+    return all(short(float(text)) == text for text in cells) and any("." not in t for t in cells)
+
+
+def seems_number(texts: Iterable[str]) -> bool:
+    """Return whether every text is a number, however it is written."""
+    return all(map(_NUMBER.fullmatch, texts))
 
 
 def kind_of(name: str, wanted: files.Wanted, text: files.TextFormat) -> str:

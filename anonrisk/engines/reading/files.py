@@ -13,10 +13,16 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from anonrisk.core.columns import nearest
-from anonrisk.core.paths import is_there
+from anonrisk.core.paths import is_there, nearest_beside
 from anonrisk.core.render import count_of, shown
 from anonrisk.engines.reading import packed
-from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError, raise_alone
+from anonrisk.errors import (
+    AnonRiskError,
+    ArgumentError,
+    MissingLibraryError,
+    UnreadableTableError,
+    raise_alone,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -58,12 +64,35 @@ class Wanted:
         Those that the question takes for numbers, as a sampling weight, or for dates.
     missing : str or None
         What a missing quasi-identifier means to the question, where it is known.
+    inferred : frozenset of str, or None
+        Those of a CSV file that are numbers or dates if all their cells are, written as these are
+        written back; None for every column but `texts`.
+    texts : frozenset of str
+        Those that stay text whatever their cells are.
     """
 
     columns: tuple[str, ...] | None = None
     numbers: frozenset[str] = frozenset()
     dates: frozenset[str] = frozenset()
     missing: str | None = None
+    inferred: frozenset[str] | None = frozenset()
+    texts: frozenset[str] = frozenset()
+
+
+@dataclass
+class Inferred:
+    """What a reader found the cells of CSV files to be.
+
+    Attributes
+    ----------
+    kinds : dict of str to {"text", "number", "date"}
+        Of columns whose cells were to tell it; text only where numbers stay as they are written.
+    short : set of str
+        Numbers of which whole ones are written without a point.
+    """
+
+    kinds: dict[str, str] = field(default_factory=dict)
+    short: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -181,7 +210,9 @@ def readable(part: Part, kind: str) -> Iterator[None]:
     except AnonRiskError:
         raise
     except ImportError:
-        raise UnreadableTableError(f"{part.shown} needs pyarrow: pip install pyarrow") from None
+        raise MissingLibraryError(
+            f"{part.shown} needs pyarrow: pip install 'anonrisk[arrow]'"
+        ) from None
     except OSError as error:
         # Damaged gzip files are an OSError too, without a reason of the system.
         why = error.strerror or "it is damaged"
@@ -294,6 +325,16 @@ def _identities(part: Part) -> set[object]:
     return result | {(state.st_dev, state.st_ino)} if state.st_ino else result
 
 
+def _elsewhere(path: str, here: Path) -> str:
+    """Return what was probably meant by a table that is not there, as the end of a sentence."""
+    if "://" in path:
+        return (
+            ": files of this machine are read here; anonrisk.sql.table reads a database, and the "
+            "jobs of spark_jobs/ whatever Spark reaches"
+        )
+    return nearest_beside(here, _SUFFIXES)
+
+
 def _found(path: str) -> list[Part]:
     if path == STDIN:
         return [Part(Path(STDIN))]
@@ -302,7 +343,9 @@ def _found(path: str) -> list[Part]:
         above = _above(here if here.is_dir() else here.parent)
         return _inside(here, above) if here.is_dir() else [Part(here, _partitions(above, here))]
     if not glob.has_magic(path):
-        raise UnreadableTableError(f"there is no file or folder {without_values(path)!r}")
+        raise UnreadableTableError(
+            f"there is no file or folder {without_values(path)!r}{_elsewhere(path, here)}"
+        )
     base = _base(here)
     matches = [Path(match) for match in sorted(glob.glob(path, recursive=True))]  # noqa: PTH207
     files = [match for match in matches if _is_file(match)]

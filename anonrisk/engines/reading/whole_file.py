@@ -6,7 +6,12 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from anonrisk.errors import AnonRiskError, UnwritableTableError, raise_alone
+from anonrisk.errors import (
+    AnonRiskError,
+    MissingLibraryError,
+    UnwritableTableError,
+    raise_alone,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +35,9 @@ def whole_file(path: Path, title: str) -> Iterator[Path]:
         why = error.strerror or "there is no such folder"
         raise UnwritableTableError(f"cannot write {str(path)!r}: {why}") from None
     except ImportError:
-        raise UnwritableTableError(f"writing {title} needs pyarrow: pip install pyarrow") from None
+        raise MissingLibraryError(
+            f"writing {title} needs pyarrow: pip install 'anonrisk[arrow]'"
+        ) from None
     except Exception as error:  # noqa: BLE001
         raise_alone(
             UnwritableTableError(

@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from anonrisk.core.render import count_of
 from anonrisk.errors import PlanError
 from anonrisk.measures.counts.tally import DATES, NUMBERS
 from anonrisk.measures.recode import labels as text
-from anonrisk.measures.recode.kinds import from_dict
+from anonrisk.measures.recode.kinds import Keep, from_dict
 from anonrisk.measures.recode.recoding import Recoding
 
 if TYPE_CHECKING:
@@ -111,6 +112,14 @@ class NumberRanges(ByRegion):
     def _named(self, low: float | None, high: float | None) -> str:
         return text.of_range(low, high, whole=self.whole)
 
+    def overlaps(self, boxes: Integers) -> bool:
+        """Return whether a number is in two of the ranges; `boxes` as in `with_labels`."""
+        dates = isinstance(self, DateRanges)
+        _, labels = self.with_labels(boxes)
+        read = (text.extent(name, dates=dates, whole=self.whole) for name in labels)
+        ends = sorted(extent for extent in read if extent is not None)
+        return any(before[1] >= after[0] for before, after in pairwise(ends))
+
     def in_words(self, boxes: Integers) -> str:
         """Return the narrowest and the widest range that a region has, of those with two ends."""
         numbers, labels = self.with_labels(boxes)
@@ -130,6 +139,8 @@ class NumberRanges(ByRegion):
 
     def __str__(self) -> str:
         """Return what is done."""
+        if self.kept:
+            return str(Keep())
         if not self.edges:
             return f"all {text.MARKER!r}"
         lowest, highest = self._named(None, self.edges[0]), self._named(self.edges[-1], None)
@@ -218,6 +229,8 @@ class Parts(ByRegion):
 
     def __str__(self) -> str:
         """Return what is done."""
+        if self.kept:
+            return str(Keep())
         steps = [str(recoding).partition(":")[0] for recoding in self.levels]
         return steps[0] if len(steps) == 1 else f"{steps[0]} to {steps[-1]}, by region"
 

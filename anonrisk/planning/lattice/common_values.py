@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.core.columns import require
+from anonrisk.engines import engine_for
 from anonrisk.engines.numpy.count import distinct_pairs
+from anonrisk.measures.counts.question import ClassesWithValues
 from anonrisk.measures.recode import KeepCommon, MergeRare
 from anonrisk.planning.regions.persons import PersonTally
 
@@ -67,3 +70,22 @@ def with_rules(
                 rules[name, kept] = rule
                 result[name].append(kept)
     return result, rules
+
+
+def resolved(
+    recodings: Mapping[Name, Recoding], unit: Name | None, frame: Any
+) -> dict[Name, Recoding]:
+    """Put the values that stay in place of rules, by who has them in a table."""
+    engine = engine_for(frame)
+    beside = () if unit is None else (unit,)
+    columns = engine.schema(frame).columns
+    require(recodings, "the plan's column", columns)
+    require(beside, "unit", columns)
+    result = dict(recodings)
+    for name, rule in recodings.items():
+        if isinstance(rule, KeepCommon):
+            tally = engine.tally(frame, ClassesWithValues((name, *beside)))
+            if unit is not None:
+                tally = PersonTally(**vars(tally), unit=unit)
+            result[name] = rule.resolve(people_by_label(tally, name, rule.beginning))
+    return result

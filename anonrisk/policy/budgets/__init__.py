@@ -6,12 +6,13 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.columns import skeleton
 from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
 from anonrisk.policy.budgets.base import ALSO_CALLED, SHARE, Budget, SensitiveBudget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 __all__ = [
     "ALSO_CALLED",
@@ -22,10 +23,42 @@ __all__ = [
     "named",
     "of_shares",
     "read",
+    "refuse_others",
     "schema",
     "shared_scores",
     "written",
 ]
+
+
+# What is no budget under another name, as skeletons, and what to write instead.
+_RISK = "write risk: {prosecutor: {highest: 0.2}}"
+_MEASURED = "no budget judges it; df.anon.{} measures it"
+_INSTEAD = {
+    "rr": "rr is a lower bound of the risk, so that no gate may use it; did you mean "
+    "risk: {prosecutor: {average: …}}?",
+    **dict.fromkeys(
+        ("risk", "prosecutorrisk", "reidentificationrisk", "maxrisk", "highestrisk", "maximumrisk"),
+        _RISK,
+    ),
+    "averagerisk": "write risk: {prosecutor: {average: 0.2}}",
+    "entropyldiversity": "write ldiv: {l: 2, variant: entropy}",
+    "distinctldiversity": "write ldiv: 2",
+    "recursivecldiversity": "write ldiv: {l: 2, variant: recursive, c: 2}",
+    "recursiveldiversity": "write ldiv: {l: 2, variant: recursive, c: 2}",
+    "alphakanonymity": _MEASURED.format("alpha"),
+    "basicbetalikeness": _MEASURED.format("beta_likeness"),
+    "betalikeness": _MEASURED.format("beta_likeness"),
+    "enhancedbetalikeness": _MEASURED.format("beta_likeness"),
+    "deltadisclosure": _MEASURED.format("delta_disclosure"),
+    "deltadisclosureprivacy": _MEASURED.format("delta_disclosure"),
+    "deltapresence": _MEASURED.format("delta_presence"),
+    "kmap": _MEASURED.format("kmap"),
+    **dict.fromkeys(
+        ("epsilon", "differentialprivacy", "dp", "edp"),
+        "differential privacy is of answers to questions, and no budget judges it of a table; "
+        "write k: 5",
+    ),
+}
 
 
 def _found(name: str) -> type[Budget]:
@@ -80,11 +113,8 @@ def shared_scores() -> dict[str, Any]:
 
 def read(argument: Any, where: str) -> tuple[Budget, ...]:
     """Read the budgets of one quasi-identifier."""
-    if isinstance(argument, dict) and "rr" in argument:
-        raise PolicyError(
-            "rr is a lower bound of the risk, so that no gate may use it; did you mean "
-            "risk: {prosecutor: {average: …}}?"
-        )
+    if isinstance(argument, dict):
+        refuse_others(argument, argument, where)
     document = fields.mapping(argument, where, BUDGETS, ALSO_CALLED)
     results = [
         b for key, value in document.items() for b in BUDGETS[key].read(value, f"{where}.{key}")
@@ -92,6 +122,21 @@ def read(argument: Any, where: str) -> tuple[Budget, ...]:
     if not results:
         raise PolicyError(f"{where} holds no budget; choose from {', '.join(BUDGETS)}")
     return tuple(results)
+
+
+def refuse_others(keys: Iterable[Any], beside: Mapping[str, Any], where: str) -> None:
+    """Reject what is no budget, and say what to write; `beside` is what budgets there are."""
+    for key in keys:
+        if key == "severity":
+            name, value = next((item for item in beside.items() if item[0] in BUDGETS), ("k", 5))
+            limit = value if isinstance(value, (int, float)) else "…"
+            raise PolicyError(
+                f"{where} has no key 'severity', which stands inside a budget: write "
+                f"{name}: {{{BUDGETS[name].limit_key}: {limit}, severity: warn}}"
+            )
+        instead = _INSTEAD.get(skeleton(key)) if key not in BUDGETS else None
+        if instead is not None:
+            raise PolicyError(f"{where} has no key {key!r}: {instead}")
 
 
 def written(budgets: Iterable[Budget]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from anonrisk.core.columns import skeleton
 from anonrisk.errors import PolicyError
 from anonrisk.measures.counts.question import TOLERANCE
 from anonrisk.policy import fields
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from anonrisk.policy.problem import Problem
 
 SEVERITIES = ("fail", "warn")
-# How others call a budget: for whoever writes that as a key, inside another budget too.
+# How others call a budget, as skeletons: for whoever writes that as a key, inside another budget
+# too.
 ALSO_CALLED: dict[str, str] = {}
 
 
@@ -218,7 +220,7 @@ class Budget(ABC):
 
     def __init_subclass__(cls) -> None:
         """Note what a budget is also called."""
-        ALSO_CALLED.update((other, cls.key) for other in cls.also_called)
+        ALSO_CALLED.update((skeleton(other), cls.key) for other in cls.also_called)
 
     @property
     def name(self) -> str:
@@ -254,11 +256,11 @@ class Budget(ABC):
             return {"limit" if key == cls.limit_key else key: keys[key].read(argument, where)}
         known = {**keys, "severity": _SEVERITY}
         # Who names the budget once more inside it means its limit.
-        limit = dict.fromkeys((cls.key, *cls.also_called), cls.limit_key)
+        limit = dict.fromkeys(map(skeleton, (cls.key, *cls.also_called)), cls.limit_key)
         document = fields.mapping(argument, where, known, {**ALSO_CALLED, **limit})
         for key, how in keys.items():
             if how.required and key not in document:
-                raise PolicyError(f"{where} needs {key}")
+                raise PolicyError(f"{where} needs {key}; write {cls._whole(where, keys, document)}")
         results = {key: known[key].read(value, f"{where}.{key}") for key, value in document.items()}
         if cls.limit_key in results:
             results["limit"] = results.pop(cls.limit_key)
@@ -269,11 +271,16 @@ class Budget(ABC):
         """Write what a policy must hold in place of a limit alone."""
         number = not isinstance(argument, bool) and isinstance(argument, (int, float))
         limit = f"{argument:g}" if number and abs(argument) < sys.float_info.max else "…"
-        said = {key: "|".join(keys[key].schema.get("enum", "…")) for key in _required(keys)}
-        said[cls.limit_key] = limit
-        written = ", ".join(f"{key}: {value}" for key, value in said.items())
         alone = f"{limit} alone does not say all of it" if number else "it is a mapping"
-        return f"{where}: {alone}; write {where.rpartition('.')[2]}: {{{written}}}"
+        return f"{where}: {alone}; write {cls._whole(where, keys, {cls.limit_key: limit})}"
+
+    @classmethod
+    def _whole(cls, where: str, keys: Mapping[str, BudgetKey], said: Mapping[str, Any]) -> str:
+        """Write every key that is required: as it was said, or what may stand there."""
+        choices = {key: "|".join(keys[key].schema.get("enum", "…")) for key in _required(keys)}
+        plain = {key: value for key, value in said.items() if isinstance(value, (int, float, str))}
+        written = ", ".join(f"{key}: {value}" for key, value in {**choices, **plain}.items())
+        return f"{where.rpartition('.')[2]}: {{{written}}}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the mapping that a policy holds under the budget's key."""

@@ -19,7 +19,7 @@ class K(base.SizeBudget):
     """k-anonymity: every record shares its quasi-identifiers with enough others."""
 
     key = "k"
-    also_called = ("k_anonymity", "kanonymity", "k_anon", "min_k")
+    also_called = ("k_anonymity", "k_anon", "min_k", "class_size", "min_class_size", "min_size")
     keys = {"at_least": base.whole(1)}
     limit_key = "at_least"
     bare = True

@@ -39,7 +39,7 @@ class LDiv(base.SensitiveBudget):
     """l-diversity: every class leaves enough values in doubt; `variant` and `c` as in `ldiv`."""
 
     key = "ldiv"
-    also_called = ("l_diversity", "ldiversity", "l")
+    also_called = ("l_diversity", "l")
     keys = {
         "l": _NUMBER,
         "variant": base.word(*VARIANTS, required=False),
@@ -91,7 +91,11 @@ class LDiv(base.SensitiveBudget):
         keys = {**cls.keys, "l": _NUMBER if entropy else base.whole(1)}
         made = cls(**cls.read_keys(value, where, keys))
         if (made.variant == "recursive") != (made.c is not None):
-            raise PolicyError(f"{where}: variant 'recursive' and c belong together")
+            needed = "needs c" if made.c is None else "is the one that has a c"
+            raise PolicyError(
+                f"{where}: variant: recursive {needed}; write "
+                f"ldiv: {{l: {made.limit:g}, variant: recursive, c: {made.c or 2:g}}}"
+            )
         return made
 
     @classmethod

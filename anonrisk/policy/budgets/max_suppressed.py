@@ -53,6 +53,7 @@ class MaxSuppressed(base.TableBudget):
     """At most a share of the records may have been removed, or have a suppressed cell."""
 
     key = "max_suppressed"
+    also_called = ("max_suppression", "suppression_limit", "suppression")
     keys = {"at_most": base.SHARE}
     bare = True
     annotation = base.or_list("float | dict[str, Any]")

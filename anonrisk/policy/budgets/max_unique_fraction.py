@@ -36,7 +36,7 @@ class MaxUniqueFraction(base.SizeBudget):
     """At most a share of the records may be singletons."""
 
     key = "max_unique_fraction"
-    also_called = ("uniqueness", "singletons")
+    also_called = ("uniqueness", "max_uniqueness", "unique_fraction", "sample_uniques")
     keys = {"at_most": base.SHARE}
     bare = True
     annotation = base.or_list("float | dict[str, Any]")

@@ -14,6 +14,7 @@ class MaxUniqueRecords(base.SizeBudget):
     """At most so many records may be singletons."""
 
     key = "max_unique_records"
+    also_called = ("max_singletons", "singletons", "max_uniques", "unique_records", "uniques")
     keys = {"at_most": base.whole(0)}
     bare = True
     annotation = base.or_list("int | dict[str, Any]")

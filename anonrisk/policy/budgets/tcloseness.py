@@ -155,7 +155,9 @@ class TCloseness(base.SensitiveBudget):
         if made.order is not None and made.distance != "ordered":
             raise PolicyError(f"{where}.order has no effect with distance {made.distance!r}")
         if (made.hierarchies is not None) != (made.distance == "hierarchical"):
-            raise PolicyError(f"{where}: distance 'hierarchical' and hierarchies belong together")
+            raise PolicyError(
+                f"{where}: distance 'hierarchical' and hierarchies belong together: give both"
+            )
         return made
 
     def score(self, engine: Engine, frame: Any, about: Sensitive) -> tuple[Sensitive, Score]:
