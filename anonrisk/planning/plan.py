@@ -570,7 +570,8 @@ def _holds(plan: Plan) -> Iterator[str]:
     after = plan.after
     assert after is not None  # noqa: S101
     who = "record" if plan.unit is None else "person"
-    yield f"{render.count_of(after.k or 0, who)} or more in every class of {_named(plan.qids)}"
+    least = render.count_of(after.k or 0, who)
+    yield f"{least} or more in every class of {render.joined(plan.qids)}"
     goals = [(rule, goal) for rule in plan.class_rules for goal in rule.goals]
     # Counted in stages, every region keeps to the limits, and no score is known.
     scores = after.scores or [None] * len(goals)
@@ -579,14 +580,10 @@ def _holds(plan: Plan) -> Iterator[str]:
             yield str(goal)
             continue
         name = FORMULAS[goal.score].measure.rpartition("_")[2]
-        about = "" if len(rule.qid) == len(plan.qids) else f" by {_named(rule.qid)}"
+        about = "" if len(rule.qid) == len(plan.qids) else f" by {render.joined(rule.qid)}"
         yield f"{goal.score} {name} {score:.3g} of {render.visible(goal.column)}{about}"
     highest, average = render.percent(after.highest_risk or 0.0), after.average_risk or 0.0
     yield f"risk at most {highest}, on average {render.percent(average)}"
-
-
-def _named(columns: tuple[object, ...]) -> str:
-    return render.joined(columns)
 
 
 def _budgets(budgets: tuple[PlannedBudget, ...]) -> Iterator[str]:
