@@ -250,8 +250,8 @@ def _verify(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG00
         result = manifest.verify(args.files, ledger=_ledger(args), at=_day(args.at), **keys)
     except ManifestError as error:
         return Outcome.failed(str(error))
-    summary = {"release": result.release, "replaced_by": result.replaced_by}
-    return Outcome.of(result, status="pass", **summary)
+    newer = result.replaced_by
+    return Outcome.of(result, status="pass", release=result.release, replaced_by=newer)
 
 
 def _day(text: str | None) -> date | None:

@@ -418,7 +418,8 @@ class Manifest(Document, PrintedTable):
             `WrongKeyError` or `StoreError` (3).
         """
         of_seal = None if tables and public_key is not None else key
-        if at is not None and (not isinstance(at, date) or isinstance(at, datetime)):
+        day: Any = at
+        if day is not None and (not isinstance(day, date) or isinstance(day, datetime)):
             raise ArgumentError(f"at= takes a date, not {kind_name(at)}")
         if ledger is not None and not isinstance(ledger, Remembers):
             raise ArgumentError(f"ledger= takes an anonrisk.Ledger, not {kind_name(ledger)}")
