@@ -307,10 +307,9 @@ def test_a_table_that_is_not_there_is_no_verdict(folder, capsys):
 
 
 def test_the_key_may_be_in_parts_or_in_a_file_that_a_container_mounts(folder, capsys):
-    secret = Key.from_bytes(SECRET.hex().encode())
-    for part in secret.split("Ann", "Bob"):
+    for part in Key.from_bytes(SECRET).split("Ann", "Bob"):
         part.save(f"{part.holder}.part")
-    Path("mounted").write_bytes(secret.reveal())
+    Path("mounted").write_text(SECRET.hex())
     Path("mounted").chmod(0o444)
     asked = ("publish", "release.json", "--ledger", "ledger.db", "--by", "Eve", "-o", "m.json")
     both = ("--key-part", "Ann.part", "--key-part", "Bob.part")

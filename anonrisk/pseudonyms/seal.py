@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.errors import ManifestError, MissingLibraryError, SecretKeyError, WrongKeyError
 from anonrisk.pseudonyms.key_files import read_key_file, write_key_file
+from anonrisk.pseudonyms.never_pickled import NeverPickled
 
 if TYPE_CHECKING:
     import os
@@ -103,7 +104,7 @@ class Seal:
         return hmac.compare_digest(value, _hmac(message, key))
 
 
-class SigningKey:
+class SigningKey(NeverPickled):
     """A private Ed25519 key that no repr or pickle gives away (extra ``releases``).
 
     Examples
@@ -160,10 +161,6 @@ class SigningKey:
     def __repr__(self) -> str:
         """Show nothing."""
         return "SigningKey(hidden)"
-
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        """Reject to be pickled or copied into a file, a plan or another process."""
-        raise TypeError("a SigningKey is not pickled; read it again where it is needed")
 
 
 class PublicKey:

@@ -27,6 +27,7 @@ from anonrisk.policy.finding import PASS
 from anonrisk.pseudonyms.clock import CLOCKS_DIFFER
 from anonrisk.pseudonyms.hash_chain import ChainWords, linked
 from anonrisk.pseudonyms.keys import Key, as_key
+from anonrisk.pseudonyms.never_pickled import NeverPickled
 from anonrisk.pseudonyms.private_files import private_file
 from anonrisk.pseudonyms.pseudonym import sized
 from anonrisk.releases.ledger.manifest import Manifest, moment
@@ -164,7 +165,7 @@ class LedgerEntries(PrintedTable):
 
 
 @dataclass(frozen=True)
-class Chain:
+class Chain(NeverPickled):
     """Makes and checks the seals of one ledger."""
 
     secret: bytes
