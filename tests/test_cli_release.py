@@ -9,8 +9,9 @@ from xml.etree import ElementTree as ET
 import pandas as pd
 import pytest
 from keys import OTHER_SECRET, SECRET
+from released import append
 
-from anonrisk import Manifest, Policy, ReleaseVerdict
+from anonrisk import Ledger, Manifest, Policy, ReleaseVerdict
 from anonrisk.cli import main
 from anonrisk.keys import Key
 
@@ -324,3 +325,19 @@ def test_the_key_may_be_in_parts_or_in_a_file_that_a_container_mounts(folder, ca
     asked = (*asked[:-1], "Bob.part")
     assert run(*asked, *both, key=False) == USAGE
     assert "a part of the key" in capsys.readouterr().err
+
+
+# ---- a ledger with a life -------------------------------------------------------------------
+
+WHY = ("--ledger", "ledger.db", "--by", "A. Officer", "--reason", "ticket 12")
+
+
+def test_a_clock_that_was_wrong_is_accepted(folder, capsys):
+    ahead = {"at": "2036-01-01T00:00:00+00:00", "states": {}}
+    append(Ledger("ledger.db", key=SECRET, new=True), "ahead", **ahead)
+    assert publish() == UNKNOWN
+    assert "anonrisk release accept-clock" in " ".join(capsys.readouterr().err.split())
+    assert run("accept-clock", *WHY[:-2]) == USAGE
+    assert run("accept-clock", *WHY, "--json") == PASS
+    assert publish() == PASS
+    assert run("accept-clock", *WHY) == USAGE

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anonrisk.cli.source import Source
-    from anonrisk.releases.ledger.ledger import Ledger
+    from anonrisk.releases.ledger.ledger import Ledger, LedgerEntry
     from anonrisk.releases.release.approvals import Approval
     from anonrisk.releases.release.verdict import ReleaseVerdict
     from anonrisk.reporting import Report
@@ -115,6 +115,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     diff = todo.add_parser("diff", help="compare the tables with earlier releases of them")
     diff.add_argument("release", metavar="RELEASE", help=_RELEASE)
     _of_ledger(diff, required=True)
+    clock = _of_life(todo, "accept-clock", "go on although the last entry lies ahead of this clock")
     actions: tuple[tuple[Any, Callable[..., Outcome]], ...] = (
         (check, _check),
         (approve, _approve),
@@ -123,10 +124,20 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
         (verify, _verify),
         (show, _show),
         (diff, _diff),
+        (clock, _accept_clock),
     )
     for parts, run in actions:
         options.of_output(parts, to_file=parts not in (check, publish, mend))
         parts.set_defaults(run=run)
+
+
+def _of_life(todo: Any, name: str, said: str) -> argparse.ArgumentParser:
+    """Add an action that writes into a ledger and publishes nothing."""
+    parser: argparse.ArgumentParser = todo.add_parser(name, help=said)
+    parser.add_argument("--by", required=True, help="who decides it")
+    parser.add_argument("--reason", required=True, help="why; it is kept in the ledger as it is")
+    _of_ledger(parser, required=True)
+    return parser
 
 
 def _of_ledger(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
@@ -271,6 +282,14 @@ def _diff(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
 
     compared = Release.load(args.release).compare(_opened(args))
     return Outcome.of(compared, *compared, **compared.to_dict())
+
+
+def _accept_clock(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    return _added(_opened(args).accept_clock(by=args.by, reason=args.reason))
+
+
+def _added(entry: LedgerEntry) -> Outcome:
+    return Outcome.of(entry, entry=vars(entry), head=entry.head)
 
 
 def _ledger(args: argparse.Namespace) -> Ledger | None:

@@ -24,13 +24,14 @@ from anonrisk.core.render import PrintedFields, PrintedTable, count_of, kind_nam
 from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError, LedgerError, LedgerMovedError, WrongKeyError
 from anonrisk.policy.finding import PASS
+from anonrisk.pseudonyms.arguments import name_of, reason_of
 from anonrisk.pseudonyms.clock import CLOCKS_DIFFER
 from anonrisk.pseudonyms.hash_chain import ChainWords, linked
 from anonrisk.pseudonyms.keys import Key, as_key
 from anonrisk.pseudonyms.never_pickled import NeverPickled
 from anonrisk.pseudonyms.private_files import private_file
 from anonrisk.pseudonyms.pseudonym import sized
-from anonrisk.releases.ledger.manifest import Manifest, moment
+from anonrisk.releases.ledger.manifest import Manifest, current_time, moment
 from anonrisk.releases.state.file import qid_of
 from anonrisk.releases.state.state import State
 
@@ -51,18 +52,29 @@ if TYPE_CHECKING:
 _READER = Reader("entry of the ledger", LedgerError)
 _WORDS = ChainWords("entry", "entries", "ledger", "seal", LedgerError)
 _SHOWN = 20
+_PUBLISH = "publish"
+# What an entry says that publishes nothing.
+_NO_RELEASE: dict[str, Any] = {
+    **dict.fromkeys(("release", "audience", "status", "manifest_sha256"), ""),
+    "policy_digest": None,
+    "states": {},
+}
 
 
 @dataclass(frozen=True, repr=False)
 class LedgerEntry(Document, PrintedFields):
-    """One publication, as a ledger remembers it.
+    """One publication, or what else was done, as a ledger remembers it.
 
     Attributes
     ----------
     number : int
         Its place in the ledger, from 1.
+    action : str
+        ``"publish"``, ``"accept_clock"``.
     release, audience, by, at : str
         Which release was published, for whom, by whom and when.
+    reason : str
+        Why; empty for a publication.
     policy_digest : str or None
         By which policy.
     status : str
@@ -78,10 +90,12 @@ class LedgerEntry(Document, PrintedFields):
     """
 
     number: int
+    action: str
     release: str
     audience: str
     by: str
     at: str
+    reason: str
     policy_digest: str | None
     status: str
     manifest_sha256: str
@@ -124,8 +138,9 @@ class LedgerEntries(PrintedTable):
         return self.items[-1].head if self.items else self.beginning
 
     def of(self, release: str) -> LedgerEntry | None:
-        """Return the entry of a release, if it has one."""
-        return next((entry for entry in self.items if entry.release == release), None)
+        """Return the entry by which a release was published, if it was."""
+        published = (item for item in self.items if item.action == _PUBLISH)
+        return next((item for item in published if item.release == release), None)
 
     def refuse_other(self, head: str) -> None:
         """Raise unless the ledger once had this head."""
@@ -133,6 +148,19 @@ class LedgerEntries(PrintedTable):
         number = _WORDS.number_of(head)
         result = heads[number] if number < len(heads) else None
         _WORDS.refuse_other(head, result, len(self.items))
+
+    def is_after(self, at: str) -> bool:
+        """Return whether the last entry is later than this, by more than clocks differ."""
+        return bool(self.items) and moment(at) < moment(self.items[-1].at) - CLOCKS_DIFFER
+
+    def refuse_before(self, at: str) -> None:
+        """Reject what happens before the last entry."""
+        if self.is_after(at):
+            raise LedgerError(
+                f"the time is {at}, before the last entry of the ledger ({self.items[-1].at}): one "
+                "of the two clocks is wrong. Set this one right; if the last entry's was wrong, "
+                "accept_clock (anonrisk release accept-clock)"
+            )
 
     def __iter__(self) -> Iterator[LedgerEntry]:
         return iter(self.items)
@@ -147,14 +175,15 @@ class LedgerEntries(PrintedTable):
         return [f"Ledger of {count_of(len(self.items), 'entry', 'entries')}"]
 
     def _header(self) -> tuple[str, ...]:
-        return "entry", "release", "audience", "at", "by", "tables"
+        return "entry", "action", "release", "audience", "at", "by", "tables"
 
     def _rows(self) -> list[list[str]]:
         return [
             [
                 f"{item.number:,}",
-                *map(named, (item.release, item.audience, item.at, item.by)),
-                ", ".join(map(named, item.tables)),
+                item.action,
+                *map(named, (item.release or "-", item.audience or "-", item.at, item.by)),
+                ", ".join(map(named, item.tables)) or "-",
             ]
             for item in self.items[-_SHOWN:]
         ]
@@ -224,7 +253,7 @@ class Chain(NeverPickled):
         return hmac.digest(self.secret, content.encode(), "sha256").hex()
 
 
-VERSION = 1
+VERSION = 2
 _ABOUT, _ENTRY, _PART = "anonrisk_ledger_about", "anonrisk_ledger", "anonrisk_ledger_part"
 _MANIFEST, _STATE = "manifest", "state"
 
@@ -394,6 +423,8 @@ class Ledger:
             )
         kept = {table: self._bytes_of(state, table) for table, state in (states or {}).items()}
         about = {
+            "action": _PUBLISH,
+            "reason": "",
             "release": manifest.release,
             "audience": manifest.audience,
             "by": manifest.by,
@@ -411,18 +442,38 @@ class Ledger:
             for head in (manifest.previous, expected_head):
                 if head not in (None, entries.head):
                     raise _moved(entries, head)
-            if entries.items and moment(manifest.at) < moment(entries[-1].at) - CLOCKS_DIFFER:
-                raise LedgerError(
-                    f"the manifest is of {manifest.at}, before the last entry of the ledger "
-                    f"({entries[-1].at}): one of the two clocks is wrong"
-                )
-            made, content = self._chain.link(entries.head, about)
-            self._insert(connection, made, content, manifest, kept)
-            # A trigger or a rule of the database may have made something else of it.
-            if self._entries(connection).head != made.head:
-                raise LedgerError(f"{self.place} did not keep the entry")
-            self._parts(connection, made)
-        return made
+            entries.refuse_before(manifest.at)
+            parts = {(_MANIFEST, ""): manifest.to_bytes()}
+            parts |= {(_STATE, table): state for table, state in kept.items()}
+            return self._write(connection, entries, about, parts)
+
+    # ---- a life after publishing ------------------------------------------------------------
+
+    def accept_clock(self, *, by: str, reason: str) -> LedgerEntry:
+        """Go on although the clock of this machine is behind the last entry.
+
+        Nothing is published while it is by more than five minutes: either this clock is wrong, and
+        is set right, or that of the last entry was.
+
+        Parameters
+        ----------
+        by : str
+            Who decides it.
+        reason : str
+            Why; must not be blank.
+        """
+        about = self._doing("accept_clock", by, reason)
+        with self._withheld(), writing(self._engine, "ledger") as connection:
+            entries = self._entries(connection)
+            if not entries.is_after(about["at"]):
+                raise ArgumentError("the clock is not behind the last entry: nothing is to accept")
+            return self._write(connection, entries, about)
+
+    @staticmethod
+    def _doing(action: str, by: str, reason: str) -> dict[str, Any]:
+        """Return the content of an entry that publishes nothing."""
+        said = {"by": name_of(by, "by"), "reason": reason_of(reason), "at": current_time()}
+        return {**_NO_RELEASE, "action": action, **said}
 
     def _bytes_of(self, state: State | bytes, table: str) -> bytes:
         if isinstance(state, bytes):
@@ -463,22 +514,26 @@ class Ledger:
             "with something else in it: give this one another name"
         )
 
-    def _insert(
+    def _write(
         self,
         connection: Connection,
-        made: LedgerEntry,
-        content: str,
-        manifest: Manifest,
-        states: Mapping[str, bytes],
-    ) -> None:
+        entries: LedgerEntries,
+        about: Mapping[str, Any],
+        parts: Mapping[tuple[str, str], bytes] | None = None,
+    ) -> LedgerEntry:
+        """Add an entry, with what belongs to it, and look whether it was kept."""
+        made, content = self._chain.link(entries.head, about)
         tables, number = self._tables.tables, made.number
         row = {"number": number, "release": made.release, "content": content, "seal": made.seal}
         connection.execute(tables[_ENTRY].insert(), row)
-        parts = {(_MANIFEST, ""): manifest.to_bytes()}
-        parts |= {(_STATE, table): state for table, state in states.items()}
-        for (kind, name), data in parts.items():
+        for (kind, name), data in (parts or {}).items():
             part = {"number": number, "kind": kind, "name": name, "data": data}
             connection.execute(tables[_PART].insert(), part)
+        # A trigger or a rule of the database may have made something else of it.
+        if self._entries(connection).head != made.head:
+            raise LedgerError(f"{self.place} did not keep the entry")
+        self._parts(connection, made)
+        return made
 
     # ---- the database -----------------------------------------------------------------------
 
@@ -503,7 +558,8 @@ class Ledger:
             for key, data in results.items()
         }
         stated = {(_STATE, table): digest for table, digest in entry.states.items()}
-        stated[_MANIFEST, ""] = entry.manifest_sha256
+        if entry.action == _PUBLISH:
+            stated[_MANIFEST, ""] = entry.manifest_sha256
         for kind, name in sorted({*stated, *digests}, key=str):
             if stated.get((kind, name)) != digests.get((kind, name)):
                 about = (
@@ -591,9 +647,12 @@ def as_ledger(value: Any) -> Ledger:
 
 def _moved(entries: LedgerEntries, head: str | None) -> LedgerMovedError:
     """Return what was published since the release was checked."""
-    last = f" (release {entries[-1].release!r} by {shown(entries[-1].by)})" if entries.items else ""
+    last = ""
+    if entries.items:
+        done, about = entries[-1], f" of release {entries[-1].release!r}"
+        last = f" ({done.action}{about if done.release else ''} by {shown(done.by)})"
     return LedgerMovedError(
-        "somebody published since this release was checked: the ledger is at entry "
+        "the ledger was written to since this release was checked: it is at entry "
         f"{len(entries):,}{last}, not at {str(head).partition(':')[0]}; check it again"
     )
 
@@ -609,7 +668,7 @@ def _tables() -> MetaData:
         _ENTRY,
         tables,
         Column("number", whole, primary_key=True, autoincrement=False),
-        Column("release", Text, nullable=False, unique=True),
+        Column("release", Text, nullable=False),
         Column("content", Text, nullable=False),
         Column("seal", String(64), nullable=False),
     )
