@@ -341,3 +341,18 @@ def test_a_clock_that_was_wrong_is_accepted(folder, capsys):
     assert run("accept-clock", *WHY, "--json") == PASS
     assert publish() == PASS
     assert run("accept-clock", *WHY) == USAGE
+
+
+def test_a_release_is_withdrawn_and_a_corrected_one_follows(folder, capsys):
+    assert publish("--new") == PASS
+    assert run("withdraw", "2026-09", *WHY) == UNKNOWN
+    capsys.readouterr()
+    assert run("withdraw", "2026-10", "--nobody-received", *WHY, "--json") == PASS
+    told = json.loads(capsys.readouterr().out)
+    assert told["entry"]["details"] == {"entry": 1, "withdrawn": "never handed out"}
+    assert run("verify", "out/manifest.json", "out", "--ledger", "ledger.db") == FAIL
+    assert "was withdrawn" in capsys.readouterr().err
+    # The file that was wrong had a patient who is not in it now.
+    write("2026-10", PATIENTS.drop(index=7))
+    assert publish() == PASS
+    assert run("verify", "out/manifest.json", "out", "--ledger", "ledger.db") == PASS

@@ -115,6 +115,13 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     diff = todo.add_parser("diff", help="compare the tables with earlier releases of them")
     diff.add_argument("release", metavar="RELEASE", help=_RELEASE)
     _of_ledger(diff, required=True)
+    withdraw = _of_life(todo, "withdraw", "take a release back; its next revision may follow")
+    withdraw.add_argument("name", metavar="NAME", help="of the release, as `show` lists it")
+    withdraw.add_argument(
+        "--nobody-received",
+        action="store_true",
+        help="nobody got it: later releases are not compared with it (default: they are)",
+    )
     clock = _of_life(todo, "accept-clock", "go on although the last entry lies ahead of this clock")
     actions: tuple[tuple[Any, Callable[..., Outcome]], ...] = (
         (check, _check),
@@ -124,6 +131,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
         (verify, _verify),
         (show, _show),
         (diff, _diff),
+        (withdraw, _withdraw),
         (clock, _accept_clock),
     )
     for parts, run in actions:
@@ -282,6 +290,11 @@ def _diff(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
 
     compared = Release.load(args.release).compare(_opened(args))
     return Outcome.of(compared, *compared, **compared.to_dict())
+
+
+def _withdraw(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    about = {"by": args.by, "reason": args.reason, "received": not args.nobody_received}
+    return _added(_opened(args).withdraw(args.name, **about))
 
 
 def _accept_clock(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from anonrisk.core.arguments import true_or_false
 from anonrisk.core.database import (
     check_installed,
     has_tables,
@@ -56,9 +57,12 @@ _PUBLISH = "publish"
 # What an entry says that publishes nothing.
 _NO_RELEASE: dict[str, Any] = {
     **dict.fromkeys(("release", "audience", "status", "manifest_sha256"), ""),
+    "revision": 0,
     "policy_digest": None,
     "states": {},
+    "details": {},
 }
+_RECALLED, _NEVER_HANDED_OUT = "recalled", "never handed out"
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,9 +74,11 @@ class LedgerEntry(Document, PrintedFields):
     number : int
         Its place in the ledger, from 1.
     action : str
-        ``"publish"``, ``"accept_clock"``.
+        ``"publish"``, ``"withdraw"``, ``"accept_clock"``.
     release, audience, by, at : str
         Which release was published, for whom, by whom and when.
+    revision : int
+        How often a release of this name was published by then; 0 if nothing is.
     reason : str
         Why; empty for a publication.
     policy_digest : str or None
@@ -83,15 +89,20 @@ class LedgerEntry(Document, PrintedFields):
         SHA-256 of its manifest.
     states : dict of str to str
         A keyed digest of the state of each table.
+    details : dict
+        What else there is to say of an action.
     previous : str
         The seal of the entry before.
     seal : str
         The seal of this one.
+    withdrawn : str
+        Of a release that a later entry withdraws: ``"recalled"``, or ``"never handed out"``.
     """
 
     number: int
     action: str
     release: str
+    revision: int
     audience: str
     by: str
     at: str
@@ -100,8 +111,10 @@ class LedgerEntry(Document, PrintedFields):
     status: str
     manifest_sha256: str
     states: Mapping[str, str]
+    details: Mapping[str, Any]
     previous: str
     seal: str
+    withdrawn: str = ""
 
     @property
     def head(self) -> str:
@@ -138,8 +151,8 @@ class LedgerEntries(PrintedTable):
         return self.items[-1].head if self.items else self.beginning
 
     def of(self, release: str) -> LedgerEntry | None:
-        """Return the entry by which a release was published, if it was."""
-        published = (item for item in self.items if item.action == _PUBLISH)
+        """Return the entry by which a release was published, the last one, if it was."""
+        published = (item for item in reversed(self.items) if item.action == _PUBLISH)
         return next((item for item in published if item.release == release), None)
 
     def refuse_other(self, head: str) -> None:
@@ -181,7 +194,7 @@ class LedgerEntries(PrintedTable):
         return [
             [
                 f"{item.number:,}",
-                item.action,
+                item.withdrawn or item.action,
                 *map(named, (item.release or "-", item.audience or "-", item.at, item.by)),
                 ", ".join(map(named, item.tables)) or "-",
             ]
@@ -232,7 +245,7 @@ class Chain(NeverPickled):
         for row in rows:
             items.append(self._entry(len(items) + 1, head.partition(":")[2], row))
             head = items[-1].head
-        return LedgerEntries(tuple(items), self.beginning)
+        return LedgerEntries(tuple(_as_it_is(items)), self.beginning)
 
     def _entry(self, number: int, previous: str, row: Any) -> LedgerEntry:
         _WORDS.check_place(number, row.number)
@@ -245,12 +258,21 @@ class Chain(NeverPickled):
         stored = _READER.json(row.content)
         if stored["release"] != row.release:
             raise changed
-        names = {field.name for field in fields(LedgerEntry)} - {"seal"}
+        names = {field.name for field in fields(LedgerEntry)} - {"seal", "withdrawn"}
         _WORDS.check_link(stored, number, previous, names)
         return LedgerEntry(**stored, seal=row.seal)
 
     def _seal(self, content: str) -> str:
         return hmac.digest(self.secret, content.encode(), "sha256").hex()
+
+
+def _as_it_is(items: list[LedgerEntry]) -> list[LedgerEntry]:
+    """Return entries with what later ones have changed of them."""
+    for entry in list(items):
+        if entry.action == "withdraw":
+            place = entry.details["entry"] - 1
+            items[place] = replace(items[place], withdrawn=entry.details["withdrawn"])
+    return items
 
 
 VERSION = 2
@@ -335,13 +357,16 @@ class Ledger:
             return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
 
     def states(self, table: str) -> Iterator[tuple[LedgerEntry, State]]:
-        """Yield the state of a table in every release that had it, one at a time, in order."""
+        """Yield the state of a table in every release that had it, one at a time, in order.
+
+        Of a release that was withdrawn before anybody had it there is none.
+        """
         for entry, data in self.state_bytes(table):
             yield entry, State.from_bytes(data, key=self.key)
 
     def state_bytes(self, table: str) -> Iterator[tuple[LedgerEntry, bytes]]:
         """Yield the same as they are stored."""
-        for entry in self.entries():
+        for entry in self._held():
             if table in entry.states:
                 yield entry, self._states_in(entry)[table]
 
@@ -350,10 +375,14 @@ class Ledger:
 
         A table may get another name, and its people are in it all the same.
         """
-        for entry in self.entries():
+        for entry in self._held():
             for name, data in self._states_in(entry).items():
                 if name == table or qid_of(data) == qid:
                     yield entry, name, State.from_bytes(data, key=self.key)
+
+    def _held(self) -> list[LedgerEntry]:
+        """Return the entries of what somebody may hold."""
+        return [entry for entry in self.entries() if entry.withdrawn != _NEVER_HANDED_OUT]
 
     def _states_in(self, entry: LedgerEntry) -> dict[str, bytes]:
         with self._withheld(), reading(self._engine) as connection:
@@ -400,7 +429,7 @@ class Ledger:
 
         A release that is in the ledger already is not put in again: its entry is given, so that
         who does not know whether a killed process got so far asks again. Another one of that name
-        is refused.
+        is refused, unless that was withdrawn: then it is the next revision.
 
         Parameters
         ----------
@@ -423,6 +452,7 @@ class Ledger:
             )
         kept = {table: self._bytes_of(state, table) for table, state in (states or {}).items()}
         about = {
+            **_NO_RELEASE,
             "action": _PUBLISH,
             "reason": "",
             "release": manifest.release,
@@ -437,8 +467,9 @@ class Ledger:
         with self._withheld(), writing(self._engine, "ledger") as connection:
             entries = self._entries(connection)
             result = entries.of(manifest.release)
-            if result is not None:
+            if result is not None and not result.withdrawn:
                 return self._again(connection, result, manifest, about)
+            about["revision"] = 1 if result is None else result.revision + 1
             for head in (manifest.previous, expected_head):
                 if head not in (None, entries.head):
                     raise _moved(entries, head)
@@ -467,6 +498,38 @@ class Ledger:
             entries = self._entries(connection)
             if not entries.is_after(about["at"]):
                 raise ArgumentError("the clock is not behind the last entry: nothing is to accept")
+            return self._write(connection, entries, about)
+
+    def withdraw(self, release: str, *, by: str, reason: str, received: bool = True) -> LedgerEntry:
+        """Take a release back: its manifest is verified no more, and its name is free again.
+
+        What was received cannot be taken back: later releases are judged together with it all the
+        same. A corrected release of that name is published as its next revision.
+
+        Parameters
+        ----------
+        release : str
+            Its name.
+        by : str
+            Who takes it back.
+        reason : str
+            Why; must not be blank.
+        received : bool
+            Whether anybody may have got it. If nobody has, it is compared with no more; who learns
+            later that somebody has, withdraws it once more and says so.
+        """
+        told = _RECALLED if true_or_false(received, "received") else _NEVER_HANDED_OUT
+        about = self._doing("withdraw", by, reason)
+        with self._withheld(), writing(self._engine, "ledger") as connection:
+            entries = self._entries(connection)
+            entry = entries.of(release)
+            if entry is None:
+                raise LedgerError(f"release {release!r} is not in the ledger")
+            if entry.withdrawn and (entry.withdrawn, told) != (_NEVER_HANDED_OUT, _RECALLED):
+                raise LedgerError(f"release {release!r} was withdrawn already: {entry.withdrawn}")
+            entries.refuse_before(about["at"])
+            details = {"entry": entry.number, "withdrawn": told}
+            about |= {"release": entry.release, "revision": entry.revision, "details": details}
             return self._write(connection, entries, about)
 
     @staticmethod
@@ -511,7 +574,7 @@ class Ledger:
             return ledger_entry
         raise LedgerError(
             f"release {manifest.release!r} is entry {ledger_entry.number:,} of the ledger already, "
-            "with something else in it: give this one another name"
+            "with something else in it: give this one another name, or withdraw that one first"
         )
 
     def _write(

@@ -50,6 +50,10 @@ class Recorded(Protocol):
     def manifest_sha256(self) -> str:
         """SHA-256 of the manifest."""
 
+    @property
+    def withdrawn(self) -> str:
+        """How it was withdrawn; empty if it was not."""
+
 
 @runtime_checkable
 class Remembers(Protocol):
@@ -443,6 +447,8 @@ class Manifest(Document, PrintedTable):
                 f"entry {entry.number} of the ledger is release {self.release!r} with another "
                 "manifest"
             )
+        if entry.withdrawn:
+            raise ManifestError(f"release {self.release!r} was withdrawn: {entry.withdrawn}")
         return entry.number
 
     # ---- showing ----------------------------------------------------------------------------

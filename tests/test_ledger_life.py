@@ -1,0 +1,101 @@
+"""A ledger after publishing: what is withdrawn, and what later releases are judged with."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from keys import KEY
+from released import manifest_of
+
+pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
+
+from anonrisk import Ledger, Policy, Release
+from anonrisk.errors import ArgumentError, LedgerError, LedgerMovedError, ManifestError
+
+POLICY = Policy(quasi="zip", unit="who", k=5, differencing={"k": 5})
+OCTOBER = pd.DataFrame({"zip": ["a", "b"] * 20, "who": [f"p{i}" for i in range(40)]})
+# One person is gone.
+NOVEMBER = OCTOBER.drop(index=7)
+WHY = {"by": "Ada", "reason": "ticket 12"}
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)])
+def url(request, tmp_path):
+    if request.param == "postgresql":
+        return request.getfixturevalue("postgres")
+    return str(tmp_path / "ledger.db")
+
+
+@pytest.fixture
+def ledger(url):
+    return Ledger(url, key=KEY, new=True)
+
+
+def release(table=OCTOBER, name="10", policy=POLICY, **more):
+    return Release({"people": table}, policy, name=name, **more)
+
+
+def publish(ledger, table=OCTOBER, name="10", **more):
+    return release(table, name, **more).publish(ledger, by="Bob")
+
+
+# ---- withdrawing ----------------------------------------------------------------------------
+
+
+def test_what_was_received_is_compared_with_after_it_was_withdrawn(ledger):
+    manifest = publish(ledger)
+    tables = {"tables": {"people": OCTOBER}, "key": KEY, "ledger": ledger}
+    manifest.verify([], **tables)
+    assert release(NOVEMBER, "11").check(ledger).status == "fail"
+    entry = ledger.withdraw("10", **WHY)
+    assert (entry.action, entry.release, entry.revision) == ("withdraw", "10", 1)
+    assert ledger.entry("10").withdrawn == "recalled"
+    with pytest.raises(ManifestError, match="'10' was withdrawn: recalled"):
+        manifest.verify([], **tables)
+    assert release(NOVEMBER, "11").check(ledger).status == "fail"
+    # What is corrected may follow under the name, and only once.
+    again = publish(ledger)
+    assert ledger.entry("10").revision == 2
+    assert not ledger.entry("10").withdrawn
+    assert again.verify([], **tables).ledger_entry == 3
+    with pytest.raises(ManifestError, match="with another manifest"):
+        manifest.verify([], **tables)
+    assert publish(ledger) == again
+    with pytest.raises(LedgerError, match="withdraw that one first"):
+        publish(ledger, audience="others")
+    assert [entry.withdrawn for entry in ledger.verify()] == ["recalled", "", ""]
+    assert "recalled" in repr(ledger.entries())
+
+
+def test_what_nobody_received_is_compared_with_no_more(ledger):
+    publish(ledger)
+    ledger.withdraw("10", received=False, **WHY)
+    assert not list(ledger.states("people"))
+    assert release(NOVEMBER, "11").check(ledger).status == "pass"
+    # Somebody had it after all.
+    ledger.withdraw("10", **WHY)
+    assert ledger.entry("10").withdrawn == "recalled"
+    assert release(NOVEMBER, "11").check(ledger).status == "fail"
+    for received in (False, True):
+        with pytest.raises(LedgerError, match="withdrawn already: recalled"):
+            ledger.withdraw("10", received=received, **WHY)
+    assert len(ledger.verify()) == 3
+
+
+def test_only_what_was_published_is_withdrawn(ledger):
+    publish(ledger)
+    for name in ("11", "", None):
+        with pytest.raises(LedgerError, match="is not in the ledger"):
+            ledger.withdraw(name, **WHY)
+    for wrong in ({"by": " "}, {"reason": ""}, {"received": 1}):
+        with pytest.raises(ArgumentError):
+            ledger.withdraw("10", **{**WHY, **wrong})
+    assert len(ledger.entries()) == 1
+
+
+def test_who_has_checked_before_something_was_withdrawn_checks_again(ledger):
+    publish(ledger)
+    before = ledger.head
+    ledger.withdraw("10", received=False, **WHY)
+    with pytest.raises(LedgerMovedError, match=r"\(withdraw of release '10' by Ada\)"):
+        ledger.append(manifest_of(previous=before).sealed(KEY))
