@@ -356,3 +356,20 @@ def test_a_release_is_withdrawn_and_a_corrected_one_follows(folder, capsys):
     write("2026-10", PATIENTS.drop(index=7))
     assert publish() == PASS
     assert run("verify", "out/manifest.json", "out", "--ledger", "ledger.db") == PASS
+
+
+def test_a_first_release_is_checked_and_leaves_nothing_unless_it_passes(folder, capsys):
+    before = sorted(folder.rglob("*"))
+    check = ("check", "release.json", "--ledger", "ledger.db")
+    assert run(*check) == UNKNOWN
+    assert "--new" in capsys.readouterr().err
+    assert run(*check, "--new") == PASS
+    assert run("check", "release.json", "--new", key=False) == USAGE
+    write("2026-10", PATIENTS.head(5))
+    assert run(*check, "--new") == FAIL
+    assert publish("--new") == FAIL
+    assert sorted(folder.rglob("*")) == before
+    write("2026-10", PATIENTS)
+    assert publish("--new") == PASS
+    assert run(*check, "--new") == UNKNOWN
+    assert run(*check) == PASS

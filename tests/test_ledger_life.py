@@ -10,7 +10,13 @@ from released import manifest_of
 pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
 
 from anonrisk import Ledger, Policy, Release
-from anonrisk.errors import ArgumentError, LedgerError, LedgerMovedError, ManifestError
+from anonrisk.errors import (
+    ArgumentError,
+    LedgerError,
+    LedgerMovedError,
+    ManifestError,
+    ReleaseBlocked,
+)
 
 POLICY = Policy(quasi="zip", unit="who", k=5, differencing={"k": 5})
 OCTOBER = pd.DataFrame({"zip": ["a", "b"] * 20, "who": [f"p{i}" for i in range(40)]})
@@ -99,3 +105,34 @@ def test_who_has_checked_before_something_was_withdrawn_checks_again(ledger):
     ledger.withdraw("10", received=False, **WHY)
     with pytest.raises(LedgerMovedError, match=r"\(withdraw of release '10' by Ada\)"):
         ledger.append(manifest_of(previous=before).sealed(KEY))
+
+
+# ---- before the first publication -----------------------------------------------------------
+
+
+def test_a_ledger_is_made_with_its_first_entry(url, tmp_path):
+    planned = Ledger(url, key=KEY, new="when published")
+    assert release().check(planned).status == "pass"
+    assert len(planned.verify(head=planned.head)) == 0
+    with pytest.raises(ReleaseBlocked):
+        publish(planned, OCTOBER.head(3))
+    for call in (
+        lambda: planned.withdraw("10", **WHY),
+        lambda: planned.accept_clock(**WHY),
+        lambda: planned.manifest("10"),
+        lambda: Ledger(url, key=KEY),
+    ):
+        with pytest.raises(LedgerError, match=r"there is no ledger|is not in the ledger"):
+            call()
+    assert not list(tmp_path.iterdir())
+    other = Ledger(url, key=KEY, new="when published")
+    publish(planned)
+    assert [entry.release for entry in Ledger(url, key=KEY).verify()] == ["10"]
+    assert planned.entry("10").number == 1
+    # Of two who are the first, one is.
+    with pytest.raises(LedgerError, match="holds a ledger already"):
+        publish(other, name="11")
+    with pytest.raises(LedgerError, match="holds a ledger already"):
+        Ledger(url, key=KEY, new="when published")
+    with pytest.raises(ArgumentError, match="new= is True, False or 'when published'"):
+        Ledger(url, key=KEY, new="yes")

@@ -42,6 +42,9 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     check = todo.add_parser("check", help="judge the tables, joined, and after earlier releases")
     check.add_argument("release", metavar="RELEASE", help=_RELEASE)
     _of_ledger(check)
+    check.add_argument(
+        "--new", action="store_true", help="there is no ledger yet: this is the first release"
+    )
     check.add_argument("--approvals", metavar="PATH", help=_APPROVALS)
     group = check.add_argument_group("gate")
     group.add_argument("--junit", metavar="PATH", help="write the findings as JUnit XML")
@@ -170,7 +173,7 @@ def _check(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     results: list[ReleaseVerdict] = []
 
     def page() -> Report:
-        results.append(release.check(_ledger(args), approvals=_approvals(args)))
+        results.append(release.check(_ledger(args, new=args.new), approvals=_approvals(args)))
         return results[0].report()
 
     if args.page is None:
@@ -305,16 +308,18 @@ def _added(entry: LedgerEntry) -> Outcome:
     return Outcome.of(entry, entry=vars(entry), head=entry.head)
 
 
-def _ledger(args: argparse.Namespace) -> Ledger | None:
+def _ledger(args: argparse.Namespace, *, new: bool = False) -> Ledger | None:
     if args.ledger is None and args.head is not None:
         raise ArgumentError("--head is that of a ledger: say --ledger as well")
-    return None if args.ledger is None else _opened(args)
+    if args.ledger is None and new:
+        raise ArgumentError("--new is about a ledger: say --ledger as well")
+    return None if args.ledger is None else _opened(args, new=new)
 
 
 def _opened(args: argparse.Namespace, *, new: bool = False) -> Ledger:
     from anonrisk.releases.ledger.ledger import Ledger
 
-    ledger = Ledger(args.ledger, key=options.key_of(args), new=new)
+    ledger = Ledger(args.ledger, key=options.key_of(args), new="when published" if new else False)
     if args.head is not None:
         ledger.verify(head=args.head)
     return ledger

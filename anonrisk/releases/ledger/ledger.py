@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from anonrisk.core.arguments import true_or_false
 from anonrisk.core.database import (
@@ -278,6 +279,7 @@ def _as_it_is(items: list[LedgerEntry]) -> list[LedgerEntry]:
 VERSION = 2
 _ABOUT, _ENTRY, _PART = "anonrisk_ledger_about", "anonrisk_ledger", "anonrisk_ledger_part"
 _MANIFEST, _STATE = "manifest", "state"
+_LATER = "when published"
 
 
 class Ledger:
@@ -294,9 +296,11 @@ class Ledger:
         The path of an SQLite file, which only its owner may read, or a URL of SQLAlchemy.
     key : Key or bytes
         The key of the ledger and of its states.
-    new : bool
+    new : bool or "when published"
         Make a new ledger; one that is there already is refused. Without it, one that is not there
         is: a ledger that was moved away must not look like one without any publication.
+        ``"when published"`` makes it together with its first entry: before that, releases are
+        checked as the first, and what is not published leaves nothing.
 
     Examples
     --------
@@ -312,25 +316,37 @@ class Ledger:
     anonrisk.errors.LedgerError: there is no ledger in SQLite file ...; new=True makes one (--new)
     """
 
-    def __init__(self, url: AnyPath, key: Key | bytes, *, new: bool = False) -> None:
+    def __init__(
+        self, url: AnyPath, key: Key | bytes, *, new: bool | Literal["when published"] = False
+    ) -> None:
         """Open the ledger, and check that it is one and that this is its key."""
+        if new not in (False, True, _LATER):
+            raise ArgumentError(f"new= is True, False or {_LATER!r}")
         check_installed("a ledger")
         self.key = as_key(key)
         self._engine, self.place = open_store(url, "a ledger")
         self._tables = _tables()
-        if self._engine.dialect.name == "sqlite":
-            self._check_file(new=new)
+        self._is_file = self._engine.dialect.name == "sqlite"
+        # What is said of a ledger that is made with its first entry.
+        self._unmade: dict[str, str] | None = None
+        is_there = not self._is_file or self._has_file(make=new is True)
+        if self._is_file:
             keep_on_disk(self._engine)
-        with self._withheld():
-            about = self._about()
+        about = None
+        # Who reads a file of SQLite that is not there makes it.
+        if is_there:
+            with self._withheld():
+                about = self._about()
         if new:
             if about is not None:
-                raise LedgerError(f"{self.place} holds a ledger already: leave new=True out")
-            with self._withheld():
-                about = self._make()
+                raise self._already()
+            about = self._unmade = self._of_a_new_one()
         if about is None:
             raise self._none()
         self._chain = self._checked(about)
+        if new is True:
+            with self._changing():
+                pass
 
     # ---- what is in it ----------------------------------------------------------------------
 
@@ -341,6 +357,8 @@ class Ledger:
 
     def entries(self) -> LedgerEntries:
         """Return all entries in order; raise if one was changed, taken out, put in or moved."""
+        if self._unmade is not None:
+            return self._chain.entries(())
         with self._withheld(), reading(self._engine) as connection:
             return self._entries(connection)
 
@@ -350,10 +368,12 @@ class Ledger:
 
     def manifest(self, release: str) -> Manifest:
         """Return the manifest of a release, also where the process that published it was killed."""
+        if self._unmade is not None:
+            raise _not_in_it(release)
         with self._withheld(), reading(self._engine) as connection:
             entry = self._entries(connection).of(release)
             if entry is None:
-                raise LedgerError(f"release {release!r} is not in the ledger")
+                raise _not_in_it(release)
             return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
 
     def states(self, table: str) -> Iterator[tuple[LedgerEntry, State]]:
@@ -403,6 +423,13 @@ class Ledger:
         LedgerEntries
             The entries, with the head to keep.
         """
+        entries = self._whole() if self._unmade is None else self.entries()
+        if head is not None:
+            entries.refuse_other(head)
+        return entries
+
+    def _whole(self) -> LedgerEntries:
+        """Read everything in one transaction."""
         with self._withheld(), reading(self._engine) as connection:
             entries = self._entries(connection)
             for entry in entries:
@@ -412,8 +439,6 @@ class Ledger:
             beyond = part.select().where(~known)
             if connection.execute(beyond.limit(1)).first():
                 raise LedgerError("the ledger holds a state of no entry: its end was cut off")
-        if head is not None:
-            entries.refuse_other(head)
         return entries
 
     # ---- publishing -------------------------------------------------------------------------
@@ -464,8 +489,7 @@ class Ledger:
             "manifest_sha256": manifest.sha256,
             "states": {t: self._chain.state_digest(t, state) for t, state in kept.items()},
         }
-        with self._withheld(), writing(self._engine, "ledger") as connection:
-            entries = self._entries(connection)
+        with self._changing() as (connection, entries):
             result = entries.of(manifest.release)
             if result is not None and not result.withdrawn:
                 return self._again(connection, result, manifest, about)
@@ -494,8 +518,7 @@ class Ledger:
             Why; must not be blank.
         """
         about = self._doing("accept_clock", by, reason)
-        with self._withheld(), writing(self._engine, "ledger") as connection:
-            entries = self._entries(connection)
+        with self._changing() as (connection, entries):
             if not entries.is_after(about["at"]):
                 raise ArgumentError("the clock is not behind the last entry: nothing is to accept")
             return self._write(connection, entries, about)
@@ -520,11 +543,10 @@ class Ledger:
         """
         told = _RECALLED if true_or_false(received, "received") else _NEVER_HANDED_OUT
         about = self._doing("withdraw", by, reason)
-        with self._withheld(), writing(self._engine, "ledger") as connection:
-            entries = self._entries(connection)
+        with self._changing() as (connection, entries):
             entry = entries.of(release)
             if entry is None:
-                raise LedgerError(f"release {release!r} is not in the ledger")
+                raise _not_in_it(release)
             if entry.withdrawn and (entry.withdrawn, told) != (_NEVER_HANDED_OUT, _RECALLED):
                 raise LedgerError(f"release {release!r} was withdrawn already: {entry.withdrawn}")
             entries.refuse_before(about["at"])
@@ -532,9 +554,10 @@ class Ledger:
             about |= {"release": entry.release, "revision": entry.revision, "details": details}
             return self._write(connection, entries, about)
 
-    @staticmethod
-    def _doing(action: str, by: str, reason: str) -> dict[str, Any]:
+    def _doing(self, action: str, by: str, reason: str) -> dict[str, Any]:
         """Return the content of an entry that publishes nothing."""
+        if self._unmade is not None:
+            raise self._none()
         said = {"by": name_of(by, "by"), "reason": reason_of(reason), "at": current_time()}
         return {**_NO_RELEASE, "action": action, **said}
 
@@ -634,16 +657,26 @@ class Ledger:
                 )
         return results
 
-    def _check_file(self, *, new: bool) -> None:
-        """Reject a file that others may use; make a new one that only its owner may."""
+    @contextmanager
+    def _changing(self) -> Iterator[tuple[Connection, LedgerEntries]]:
+        """Open a transaction that no other writer is in; all of it is committed, or nothing."""
+        if self._unmade is not None and self._is_file:
+            self._has_file(make=True)
+        with self._withheld(), writing(self._engine, "ledger") as connection:
+            if self._unmade is not None:
+                self._make(connection, self._unmade)
+            yield connection, self._entries(connection)
+        self._unmade = None
+
+    def _has_file(self, *, make: bool) -> bool:
+        """Reject a file that others may use; make a new one that only its owner may, if told to."""
         name = self._engine.url.database
         if not name or name == ":memory:":
             raise ArgumentError("a ledger in memory forgets: name a file")
-        problem = private_file(Path(name), make=new)
-        if problem is None:
-            raise self._none()
+        problem = private_file(Path(name), make=make)
         if problem:
             raise LedgerError(f"{self.place} is not taken for a ledger: {problem}")
+        return problem is not None
 
     def _about(self) -> dict[str, str] | None:
         """What the database says of its ledger; None if it has none."""
@@ -655,18 +688,18 @@ class Ledger:
             rows = connection.execute(self._tables.tables[_ABOUT].select()).all()
             return {row.name: row.value for row in rows}
 
-    def _make(self) -> dict[str, str]:
+    def _of_a_new_one(self) -> dict[str, str]:
         ledger = secrets.token_hex(16)
-        about = {"version": str(VERSION), "ledger": ledger, "key check": self._key_check(ledger)}
-        with writing(self._engine, "ledger") as connection:
-            # Of two who look and then make, one waits here for the other.
-            self._tables.create_all(connection)
-            table = self._tables.tables[_ABOUT]
-            if connection.execute(table.select()).first():
-                raise LedgerError(f"{self.place} holds a ledger already: leave new=True out")
-            rows = [{"name": name, "value": value} for name, value in about.items()]
-            connection.execute(table.insert(), rows)
-        return about
+        return {"version": str(VERSION), "ledger": ledger, "key check": self._key_check(ledger)}
+
+    def _make(self, connection: Connection, about: Mapping[str, str]) -> None:
+        # Of two who look and then make, one waits here for the other.
+        self._tables.create_all(connection)
+        table = self._tables.tables[_ABOUT]
+        if connection.execute(table.select()).first():
+            raise self._already()
+        rows = [{"name": name, "value": value} for name, value in about.items()]
+        connection.execute(table.insert(), rows)
 
     def _checked(self, about: Mapping[str, str]) -> Chain:
         version, ledger = about.get("version", "unknown"), about.get("ledger")
@@ -690,6 +723,9 @@ class Ledger:
     def _withheld(self) -> Any:
         return withheld(f"{self.place} cannot be used")
 
+    def _already(self) -> LedgerError:
+        return LedgerError(f"{self.place} holds a ledger already: leave new=True out (--new)")
+
     def _none(self) -> LedgerError:
         return LedgerError(f"there is no ledger in {self.place}; new=True makes one (--new)")
 
@@ -706,6 +742,10 @@ def as_ledger(value: Any) -> Ledger:
             "opens one, with new=True it makes one"
         )
     return value
+
+
+def _not_in_it(release: str) -> LedgerError:
+    return LedgerError(f"release {release!r} is not in the ledger")
 
 
 def _moved(entries: LedgerEntries, head: str | None) -> LedgerMovedError:
