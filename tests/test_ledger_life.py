@@ -136,3 +136,56 @@ def test_a_ledger_is_made_with_its_first_entry(url, tmp_path):
         Ledger(url, key=KEY, new="when published")
     with pytest.raises(ArgumentError, match="new= is True, False or 'when published'"):
         Ledger(url, key=KEY, new="yes")
+
+
+# ---- a policy that asks for less ------------------------------------------------------------
+
+ABOUT = {"quasi": ["zip"], "unit": "who", "name": "people 1"}
+STRICT = {"k": 5, "differencing": {"k": 5}, "max_unique_fraction": 0.1}
+
+
+def weakened(made, ledger):
+    return [item for item in made.check(ledger).findings if "asks for less" in item.sentence]
+
+
+@pytest.mark.parametrize(
+    ("about", "budgets", "told"),
+    [
+        ({}, {"k": 4}, "at least 5"),
+        ({}, {"max_unique_fraction": 0.2}, "0.1"),
+        ({}, {"k": {"at_least": 5, "severity": "warn"}}, "warn"),
+        ({}, {"differencing": {"k": 4}}, "differencing"),
+        ({}, {"differencing": {"k": 5, "at_most": 3}}, "differencing"),
+        ({}, {"max_unique_fraction": None}, "nothing like it"),
+        ({"name": "people 2"}, {}, "It was called people 1 and is called people 2"),
+        ({"name": None}, {}, "is called no name"),
+        ({"quasi": ["sex"], "insensitive": ["zip"]}, {}, "zip"),
+    ],
+)
+def test_a_policy_that_asks_for_less_is_approved_by_somebody(ledger, about, budgets, told):
+    table = OCTOBER.assign(sex="f")
+    roles = {"insensitive": ["sex"], **ABOUT}
+    publish(ledger, table, policy=Policy(**roles, **STRICT))
+    asked = {name: item for name, item in {**STRICT, **budgets}.items() if item is not None}
+    made = release(table, "11", policy=Policy(**{**roles, **about}, **asked))
+    (finding,) = weakened(made, ledger)
+    assert (finding.status, finding.budget) == ("fail", "approvals")
+    assert told in finding.sentence
+    with pytest.raises(ReleaseBlocked, match="asks for less than in release 10"):
+        made.publish(ledger, by="Bob")
+    agreed = [made.approve(by=who, key=KEY) for who in ("Bob", "Ada")]
+    with pytest.raises(ReleaseBlocked, match="asks for less"):
+        made.publish(ledger, by="Bob", approvals=agreed[:1])
+    verdict = made.check(ledger, approvals=agreed)
+    assert verdict.status == "pass"
+    assert "Approved by" in " ".join(item.sentence for item in verdict.findings)
+    made.publish(ledger, by="Bob", approvals=agreed)
+    # From then on it is the policy of the release before.
+    assert not weakened(release(table, "12", policy=made.policies["people"]), ledger)
+
+
+def test_a_policy_that_asks_for_more_or_the_same_needs_nobody(ledger):
+    publish(ledger, policy=Policy(**ABOUT, **STRICT))
+    for more in ({}, {"k": 6}, {"max_unique_fraction": 0}, {"differencing": {"k": 6}}):
+        asked = Policy(**ABOUT, **{**STRICT, **more})
+        assert not weakened(release(name="11", policy=asked), ledger)

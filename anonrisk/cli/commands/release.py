@@ -118,14 +118,6 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     diff = todo.add_parser("diff", help="compare the tables with earlier releases of them")
     diff.add_argument("release", metavar="RELEASE", help=_RELEASE)
     _of_ledger(diff, required=True)
-    withdraw = _of_life(todo, "withdraw", "take a release back; its next revision may follow")
-    withdraw.add_argument("name", metavar="NAME", help="of the release, as `show` lists it")
-    withdraw.add_argument(
-        "--nobody-received",
-        action="store_true",
-        help="nobody got it: later releases are not compared with it (default: they are)",
-    )
-    clock = _of_life(todo, "accept-clock", "go on although the last entry lies ahead of this clock")
     actions: tuple[tuple[Any, Callable[..., Outcome]], ...] = (
         (check, _check),
         (approve, _approve),
@@ -134,12 +126,24 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
         (verify, _verify),
         (show, _show),
         (diff, _diff),
-        (withdraw, _withdraw),
-        (clock, _accept_clock),
+        *_lives(todo),
     )
     for parts, run in actions:
         options.of_output(parts, to_file=parts not in (check, publish, mend))
         parts.set_defaults(run=run)
+
+
+def _lives(todo: Any) -> tuple[tuple[Any, Callable[..., Outcome]], ...]:
+    """Add what is done to a ledger after publishing."""
+    withdraw = _of_life(todo, "withdraw", "take a release back; its next revision may follow")
+    withdraw.add_argument("name", metavar="NAME", help="of the release, as `show` lists it")
+    withdraw.add_argument(
+        "--nobody-received",
+        action="store_true",
+        help="nobody got it: later releases are not compared with it (default: they are)",
+    )
+    clock = _of_life(todo, "accept-clock", "go on although the last entry lies ahead of this clock")
+    return (withdraw, _withdraw), (clock, _accept_clock)
 
 
 def _of_life(todo: Any, name: str, said: str) -> argparse.ArgumentParser:

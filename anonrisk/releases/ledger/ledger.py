@@ -376,6 +376,16 @@ class Ledger:
                 raise _not_in_it(release)
             return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
 
+    def last_with(self, table: str) -> Manifest | None:
+        """Return the manifest of the last release that had a table, if one had it."""
+        if self._unmade is not None:
+            return None
+        with self._withheld(), reading(self._engine) as connection:
+            for entry in reversed(self._entries(connection).items):
+                if table in entry.states:
+                    return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
+        return None
+
     def states(self, table: str) -> Iterator[tuple[LedgerEntry, State]]:
         """Yield the state of a table in every release that had it, one at a time, in order.
 
