@@ -38,7 +38,8 @@ from anonrisk.priors import Repository
 from anonrisk.pseudonyms.keys import Key
 from anonrisk.pseudonyms.seal import SigningKey
 from anonrisk.recode import Prefix
-from anonrisk.releases.ledger.ledger import Chain, Ledger
+from anonrisk.releases.ledger.chain import Chain
+from anonrisk.releases.ledger.ledger import Ledger
 from anonrisk.releases.ledger.manifest import Manifest
 from anonrisk.releases.links.link import Link
 from anonrisk.releases.links.links import linked

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anonrisk.cli.source import Source
-    from anonrisk.releases.ledger.ledger import Ledger, LedgerEntry
+    from anonrisk.releases.ledger.chain import LedgerEntry
+    from anonrisk.releases.ledger.ledger import Ledger
     from anonrisk.releases.release.approvals import Approval
     from anonrisk.releases.release.verdict import ReleaseVerdict
     from anonrisk.reporting import Report

@@ -6,10 +6,9 @@ import hashlib
 import hmac
 import secrets
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 from anonrisk.core.arguments import true_or_false
 from anonrisk.core.database import (
@@ -21,260 +20,32 @@ from anonrisk.core.database import (
     withheld,
     writing,
 )
-from anonrisk.core.documents import Reader, canonical
-from anonrisk.core.render import PrintedFields, PrintedTable, count_of, kind_name, named, shown
-from anonrisk.core.results import Document
+from anonrisk.core.render import kind_name, shown
 from anonrisk.errors import ArgumentError, LedgerError, LedgerMovedError, WrongKeyError
 from anonrisk.policy.finding import PASS
 from anonrisk.pseudonyms.arguments import name_of, reason_of
-from anonrisk.pseudonyms.clock import CLOCKS_DIFFER
-from anonrisk.pseudonyms.hash_chain import ChainWords, linked
 from anonrisk.pseudonyms.keys import Key, as_key
-from anonrisk.pseudonyms.never_pickled import NeverPickled
 from anonrisk.pseudonyms.private_files import private_file
-from anonrisk.pseudonyms.pseudonym import sized
-from anonrisk.releases.ledger.manifest import Manifest, current_time, moment
+from anonrisk.releases.ledger.chain import (
+    NEVER_HANDED_OUT,
+    NO_RELEASE,
+    PUBLISH,
+    RECALLED,
+    Chain,
+    LedgerEntries,
+    LedgerEntry,
+)
+from anonrisk.releases.ledger.manifest import Manifest, current_time
 from anonrisk.releases.state.file import qid_of
 from anonrisk.releases.state.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from sqlalchemy import Connection, MetaData
 
     from anonrisk.core.columns import Qid
     from anonrisk.releases.release.published_files import AnyPath
-
-
-# The seal of an entry is HMAC-SHA-256, under a subkey of the ledger's key, over its content, which
-# names the seal of the entry before; that of the first names a beginning that belongs to one ledger
-# alone. Without the key no entry can be changed, put in, taken out of the middle or moved. What is
-# cut off at the end leaves a chain that is whole: that is seen by a head that was kept elsewhere.
-
-_READER = Reader("entry of the ledger", LedgerError)
-_WORDS = ChainWords("entry", "entries", "ledger", "seal", LedgerError)
-_SHOWN = 20
-_PUBLISH = "publish"
-# What an entry says that publishes nothing.
-_NO_RELEASE: dict[str, Any] = {
-    **dict.fromkeys(("release", "audience", "status", "manifest_sha256"), ""),
-    "revision": 0,
-    "policy_digest": None,
-    "states": {},
-    "details": {},
-}
-_RECALLED, _NEVER_HANDED_OUT = "recalled", "never handed out"
-
-
-@dataclass(frozen=True, repr=False)
-class LedgerEntry(Document, PrintedFields):
-    """One publication, or what else was done, as a ledger remembers it.
-
-    Attributes
-    ----------
-    number : int
-        Its place in the ledger, from 1.
-    action : str
-        ``"publish"``, ``"withdraw"``, ``"accept_clock"``.
-    release, audience, by, at : str
-        Which release was published, for whom, by whom and when.
-    revision : int
-        How often a release of this name was published by then; 0 if nothing is.
-    reason : str
-        Why; empty for a publication.
-    policy_digest : str or None
-        By which policy.
-    status : str
-        What the verdict was.
-    manifest_sha256 : str
-        SHA-256 of its manifest.
-    states : dict of str to str
-        A keyed digest of the state of each table.
-    details : dict
-        What else there is to say of an action.
-    previous : str
-        The seal of the entry before.
-    seal : str
-        The seal of this one.
-    withdrawn : str
-        Of a release that a later entry withdraws: ``"recalled"``, or ``"never handed out"``.
-    """
-
-    number: int
-    action: str
-    release: str
-    revision: int
-    audience: str
-    by: str
-    at: str
-    reason: str
-    policy_digest: str | None
-    status: str
-    manifest_sha256: str
-    states: Mapping[str, str]
-    details: Mapping[str, Any]
-    previous: str
-    seal: str
-    withdrawn: str = ""
-
-    @property
-    def head(self) -> str:
-        """What names the ledger as it was after this entry."""
-        return f"{self.number}:{self.seal}"
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """The tables whose states are kept."""
-        return tuple(sorted(self.states))
-
-    def _rows(self) -> list[list[str]]:
-        return [*super()._rows(), ["tables", ", ".join(map(named, self.tables)) or "-"]]
-
-
-@dataclass(frozen=True, repr=False)
-class LedgerEntries(PrintedTable):
-    """The entries of a ledger, whose chain was found unbroken.
-
-    Attributes
-    ----------
-    items : tuple of LedgerEntry
-        In the order in which they were published.
-    beginning : str
-        The head of the ledger before its first entry.
-    """
-
-    items: tuple[LedgerEntry, ...]
-    beginning: str
-
-    @property
-    def head(self) -> str:
-        """What names the ledger as it is; keep it elsewhere, and give it to `Ledger.verify`."""
-        return self.items[-1].head if self.items else self.beginning
-
-    def of(self, release: str) -> LedgerEntry | None:
-        """Return the entry by which a release was published, the last one, if it was."""
-        published = (item for item in reversed(self.items) if item.action == _PUBLISH)
-        return next((item for item in published if item.release == release), None)
-
-    def refuse_other(self, head: str) -> None:
-        """Raise unless the ledger once had this head."""
-        heads = (self.beginning, *(entry.head for entry in self.items))
-        number = _WORDS.number_of(head)
-        result = heads[number] if number < len(heads) else None
-        _WORDS.refuse_other(head, result, len(self.items))
-
-    def is_after(self, at: str) -> bool:
-        """Return whether the last entry is later than this, by more than clocks differ."""
-        return bool(self.items) and moment(at) < moment(self.items[-1].at) - CLOCKS_DIFFER
-
-    def refuse_before(self, at: str) -> None:
-        """Reject what happens before the last entry."""
-        if self.is_after(at):
-            raise LedgerError(
-                f"the time is {at}, before the last entry of the ledger ({self.items[-1].at}): one "
-                "of the two clocks is wrong. Set this one right; if the last entry's was wrong, "
-                "accept_clock (anonrisk release accept-clock)"
-            )
-
-    def __iter__(self) -> Iterator[LedgerEntry]:
-        return iter(self.items)
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __getitem__(self, place: int) -> LedgerEntry:
-        return self.items[place]
-
-    def _lines(self) -> list[str]:
-        return [f"Ledger of {count_of(len(self.items), 'entry', 'entries')}"]
-
-    def _header(self) -> tuple[str, ...]:
-        return "entry", "action", "release", "audience", "at", "by", "tables"
-
-    def _rows(self) -> list[list[str]]:
-        return [
-            [
-                f"{item.number:,}",
-                item.withdrawn or item.action,
-                *map(named, (item.release or "-", item.audience or "-", item.at, item.by)),
-                ", ".join(map(named, item.tables)) or "-",
-            ]
-            for item in self.items[-_SHOWN:]
-        ]
-
-    def _notes(self) -> list[str]:
-        earlier = len(self.items) - _SHOWN
-        return [f"({earlier:,} earlier not shown)"] if earlier > 0 else []
-
-
-@dataclass(frozen=True)
-class Chain(NeverPickled):
-    """Makes and checks the seals of one ledger."""
-
-    secret: bytes
-    of_states: bytes
-    ledger: str
-
-    @classmethod
-    def of(cls, key: Key, ledger: str) -> Self:
-        """Derive what is needed from the key, for the ledger with this id."""
-        return cls(key.derived("ledger"), key.derived("ledger state"), ledger)
-
-    def __repr__(self) -> str:
-        """Show no key."""
-        return f"Chain({self.ledger})"
-
-    @property
-    def beginning(self) -> str:
-        """The head of the ledger before its first entry."""
-        return f"0:{self._seal(canonical({'anonrisk_ledger': self.ledger}))}"
-
-    def state_digest(self, table: str, state: bytes) -> str:
-        """Return a keyed digest of the state of a table."""
-        message = sized(table.encode("utf-8", "surrogatepass")) + state
-        return hmac.digest(self.of_states, message, "sha256").hex()
-
-    def link(self, head: str, about: Mapping[str, Any]) -> tuple[LedgerEntry, str]:
-        """Make the entry that follows a head; give it with the content that is stored."""
-        content = linked(head, about)
-        return LedgerEntry(**_READER.json(content), seal=self._seal(content)), content
-
-    def entries(self, rows: Iterable[Any]) -> LedgerEntries:
-        """Read the rows of the database, in order; raise where the chain is broken."""
-        items: list[LedgerEntry] = []
-        head = self.beginning
-        for row in rows:
-            items.append(self._entry(len(items) + 1, head.partition(":")[2], row))
-            head = items[-1].head
-        return LedgerEntries(tuple(_as_it_is(items)), self.beginning)
-
-    def _entry(self, number: int, previous: str, row: Any) -> LedgerEntry:
-        _WORDS.check_place(number, row.number)
-        changed = _WORDS.changed(number)
-        texts = (row.content, row.seal, row.release)
-        if not all(isinstance(text, str) and text.isascii() for text in texts[:2]):
-            raise changed
-        if not hmac.compare_digest(self._seal(row.content), row.seal):
-            raise changed
-        stored = _READER.json(row.content)
-        if stored["release"] != row.release:
-            raise changed
-        names = {field.name for field in fields(LedgerEntry)} - {"seal", "withdrawn"}
-        _WORDS.check_link(stored, number, previous, names)
-        return LedgerEntry(**stored, seal=row.seal)
-
-    def _seal(self, content: str) -> str:
-        return hmac.digest(self.secret, content.encode(), "sha256").hex()
-
-
-def _as_it_is(items: list[LedgerEntry]) -> list[LedgerEntry]:
-    """Return entries with what later ones have changed of them."""
-    for entry in list(items):
-        if entry.action == "withdraw":
-            place = entry.details["entry"] - 1
-            items[place] = replace(items[place], withdrawn=entry.details["withdrawn"])
-    return items
-
 
 VERSION = 2
 _ABOUT, _ENTRY, _PART = "anonrisk_ledger_about", "anonrisk_ledger", "anonrisk_ledger_part"
@@ -412,7 +183,7 @@ class Ledger:
 
     def _held(self) -> list[LedgerEntry]:
         """Return the entries of what somebody may hold."""
-        return [entry for entry in self.entries() if entry.withdrawn != _NEVER_HANDED_OUT]
+        return [entry for entry in self.entries() if entry.withdrawn != NEVER_HANDED_OUT]
 
     def _states_in(self, entry: LedgerEntry) -> dict[str, bytes]:
         with self._withheld(), reading(self._engine) as connection:
@@ -487,8 +258,8 @@ class Ledger:
             )
         kept = {table: self._bytes_of(state, table) for table, state in (states or {}).items()}
         about = {
-            **_NO_RELEASE,
-            "action": _PUBLISH,
+            **NO_RELEASE,
+            "action": PUBLISH,
             "reason": "",
             "release": manifest.release,
             "audience": manifest.audience,
@@ -551,13 +322,13 @@ class Ledger:
             Whether anybody may have got it. If nobody has, it is compared with no more; who learns
             later that somebody has, withdraws it once more and says so.
         """
-        told = _RECALLED if true_or_false(received, "received") else _NEVER_HANDED_OUT
+        told = RECALLED if true_or_false(received, "received") else NEVER_HANDED_OUT
         about = self._doing("withdraw", by, reason)
         with self._changing() as (connection, entries):
             entry = entries.of(release)
             if entry is None:
                 raise _not_in_it(release)
-            if entry.withdrawn and (entry.withdrawn, told) != (_NEVER_HANDED_OUT, _RECALLED):
+            if entry.withdrawn and (entry.withdrawn, told) != (NEVER_HANDED_OUT, RECALLED):
                 raise LedgerError(f"release {release!r} was withdrawn already: {entry.withdrawn}")
             entries.refuse_before(about["at"])
             details = {"entry": entry.number, "withdrawn": told}
@@ -569,7 +340,7 @@ class Ledger:
         if self._unmade is not None:
             raise self._none()
         said = {"by": name_of(by, "by"), "reason": reason_of(reason), "at": current_time()}
-        return {**_NO_RELEASE, "action": action, **said}
+        return {**NO_RELEASE, "action": action, **said}
 
     def _bytes_of(self, state: State | bytes, table: str) -> bytes:
         if isinstance(state, bytes):
@@ -654,7 +425,7 @@ class Ledger:
             for key, data in results.items()
         }
         stated = {(_STATE, table): digest for table, digest in entry.states.items()}
-        if entry.action == _PUBLISH:
+        if entry.action == PUBLISH:
             stated[_MANIFEST, ""] = entry.manifest_sha256
         for kind, name in sorted({*stated, *digests}, key=str):
             if stated.get((kind, name)) != digests.get((kind, name)):
