@@ -373,3 +373,16 @@ def test_a_first_release_is_checked_and_leaves_nothing_unless_it_passes(folder, 
     assert publish("--new") == PASS
     assert run(*check, "--new") == UNKNOWN
     assert run(*check) == PASS
+
+
+def test_a_ledger_gets_another_key(folder, monkeypatch):
+    pytest.importorskip("cryptography")
+    assert publish("--new") == PASS
+    assert main(["key", "-o", "new.key"]) == PASS
+    assert run("rotate", *WHY) == USAGE
+    assert run("rotate", "--new-key-file", "new.key", *WHY) == PASS
+    assert run("show", "--ledger", "ledger.db") == UNKNOWN
+    assert run("show", "--ledger", "ledger.db", "--key-file", "new.key", key=False) == PASS
+    monkeypatch.setenv("LEDGER_KEY", Path("new.key").read_text())
+    write("2026-11", PATIENTS.drop(index=7))
+    assert run("check", "release.json", "--ledger", "ledger.db") == FAIL

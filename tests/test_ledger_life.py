@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
-from keys import KEY
+from keys import KEY, OTHER
 from released import manifest_of
-
-pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
 
 from anonrisk import Ledger, Policy, Release
 from anonrisk.errors import (
@@ -16,8 +16,14 @@ from anonrisk.errors import (
     LedgerMovedError,
     ManifestError,
     ReleaseBlocked,
+    SecretKeyError,
+    StoreError,
+    WrongKeyError,
 )
+from anonrisk.keys import Key
+from anonrisk.releases.ledger.chain import NO_RELEASE, PUBLISH, ROTATE, Chain
 
+sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
 POLICY = Policy(quasi="zip", unit="who", k=5, differencing={"k": 5})
 OCTOBER = pd.DataFrame({"zip": ["a", "b"] * 20, "who": [f"p{i}" for i in range(40)]})
 # One person is gone.
@@ -189,3 +195,87 @@ def test_a_policy_that_asks_for_more_or_the_same_needs_nobody(ledger):
     for more in ({}, {"k": 6}, {"max_unique_fraction": 0}, {"differencing": {"k": 6}}):
         asked = Policy(**ABOUT, **{**STRICT, **more})
         assert not weakened(release(name="11", policy=asked), ledger)
+
+
+# ---- another key ----------------------------------------------------------------------------
+
+
+def change(url, *statements):
+    address = url if "://" in url else f"sqlite:///{url}"
+    engine = sqlalchemy.create_engine(address, poolclass=sqlalchemy.NullPool)
+    with engine.begin() as connection:
+        return [connection.execute(sqlalchemy.text(item)) for item in statements]
+
+
+def test_after_a_rotation_only_the_new_key_opens_the_ledger(ledger, url):
+    pytest.importorskip("cryptography")
+    publish(ledger)
+    kept, behind = ledger.head, Ledger(url, key=KEY)
+    entry = ledger.rotate(OTHER, **WHY)
+    assert (entry.number, entry.action) == (2, "rotate")
+    assert ledger.key == OTHER
+    for old in (lambda: Ledger(url, key=KEY), behind.entries, lambda: publish(behind, name="x")):
+        with pytest.raises(WrongKeyError, match="rotated"):
+            old()
+    for opened in (ledger, Ledger(url, key=OTHER)):
+        assert len(opened.verify(head=kept)) == 2
+        # What was published before is compared with, and persons are found again.
+        assert release(NOVEMBER, "11").check(opened).status == "fail"
+        mended = release(NOVEMBER, "11").mend(opened, leavers="keep", previous=OCTOBER)
+        assert mended.verdict.passed
+    mended.release.publish(ledger, by="Bob")
+    for key in (OTHER, KEY, OTHER.reveal()):
+        with pytest.raises(ArgumentError, match="has or had this key"):
+            ledger.rotate(key, **WHY)
+    third = Key.generate()
+    ledger.rotate(third, **WHY)
+    again = Ledger(url, key=third)
+    assert [item.action for item in again.verify(head=kept)] == [
+        *("publish", "rotate", "publish", "rotate")
+    ]
+    assert release(NOVEMBER, "12").check(again).status == "fail"
+    assert again.state_key == KEY
+
+
+def test_whoever_has_an_old_key_changes_nothing(ledger, url):
+    pytest.importorskip("cryptography")
+    publish(ledger)
+    ledger.rotate(OTHER, **WHY)
+    publish(ledger, name="11")
+    old = Chain.of(KEY, ledger._chain.ledger, states=KEY)
+    entries = ledger.entries()
+    about = {**NO_RELEASE, "by": "Eve", "at": entries[-1].at, "reason": "x"}
+    for action, after in ((PUBLISH, entries[0]), (ROTATE, entries[0]), (PUBLISH, entries[2])):
+        forged, content = old.link(after.head, {**about, "action": action})
+        query = f"SELECT * FROM anonrisk_ledger WHERE number <= {after.number} ORDER BY number"
+        with ledger._engine.connect() as connection:
+            stored = connection.execute(sqlalchemy.text(query)).all()
+        row = SimpleNamespace(number=forged.number, release="", content=content, seal=forged.seal)
+        with pytest.raises(LedgerError, match="was changed, or put in|end was cut off"):
+            ledger._chain.entries([*stored, row])
+    change(url, "UPDATE anonrisk_ledger_about SET value = 'f00d' WHERE name = 'state key'")
+    with pytest.raises(StoreError, match="the state key that is kept in the store was changed"):
+        Ledger(url, key=OTHER)
+
+
+def test_a_rotation_that_is_cut_off_is_noticed(ledger, url):
+    pytest.importorskip("cryptography")
+    publish(ledger)
+    kept = ledger.rotate(OTHER, **WHY).head
+    change(url, "DELETE FROM anonrisk_ledger WHERE number = 2")
+    with pytest.raises(LedgerError, match="its end was cut off"):
+        Ledger(url, key=OTHER).entries()
+    assert kept.startswith("2:")
+
+
+def test_a_rotation_that_fails_leaves_the_old_key(ledger, url, monkeypatch):
+    pytest.importorskip("cryptography")
+    publish(ledger)
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "_parts", lambda *_: 1 / 0)
+        with pytest.raises(StoreError):
+            ledger.rotate(OTHER, **WHY)
+    assert ledger.key == KEY
+    assert len(ledger.verify()) == len(Ledger(url, key=KEY).verify()) == 1
+    with pytest.raises(SecretKeyError, match="makes one"):
+        ledger.rotate(b"changeme", **WHY)

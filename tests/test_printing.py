@@ -279,7 +279,7 @@ RESULTS = {
     "KlStep": lambda t: anonrisk.kl_after(t.df, t.q, [{t.born: 5}]).steps[1],
     "KnownByKl": lambda _: predict.Distribution.from_kl(n_values=95, kl=0.03),
     "Approval": lambda t: Approval.given(t.zip, "sha256:" + "0" * 64, KEY),
-    "Chain": lambda _: Chain.of(Key.generate(), "0" * 32),
+    "Chain": lambda _: Chain.of(KEY, "0" * 32, states=KEY),
     "Ledger": ledger_of,
     "LedgerEntries": lambda t: ledger_of(t).entries(),
     "LedgerEntry": lambda t: ledger_of(t).entries()[0],

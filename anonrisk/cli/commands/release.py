@@ -143,8 +143,10 @@ def _lives(todo: Any) -> tuple[tuple[Any, Callable[..., Outcome]], ...]:
         action="store_true",
         help="nobody got it: later releases are not compared with it (default: they are)",
     )
+    rotate = _of_life(todo, "rotate", "give the ledger another key")
+    rotate.add_argument("--new-key-file", required=True, metavar="PATH", help="the key it gets")
     clock = _of_life(todo, "accept-clock", "go on although the last entry lies ahead of this clock")
-    return (withdraw, _withdraw), (clock, _accept_clock)
+    return (withdraw, _withdraw), (rotate, _rotate), (clock, _accept_clock)
 
 
 def _of_life(todo: Any, name: str, said: str) -> argparse.ArgumentParser:
@@ -303,6 +305,13 @@ def _diff(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
 def _withdraw(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     about = {"by": args.by, "reason": args.reason, "received": not args.nobody_received}
     return _added(_opened(args).withdraw(args.name, **about))
+
+
+def _rotate(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    from anonrisk.pseudonyms.keys import Key
+
+    key = Key.from_file(args.new_key_file, shared=args.key_shared)
+    return _added(_opened(args).rotate(key, by=args.by, reason=args.reason))
 
 
 def _accept_clock(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001

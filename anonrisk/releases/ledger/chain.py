@@ -17,7 +17,7 @@ from anonrisk.pseudonyms.pseudonym import sized
 from anonrisk.releases.ledger.manifest import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from anonrisk.pseudonyms.keys import Key
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _READER = Reader("entry of the ledger", LedgerError)
 _WORDS = ChainWords("entry", "entries", "ledger", "seal", LedgerError)
 _SHOWN = 20
-PUBLISH = "publish"
+PUBLISH, ROTATE = "publish", "rotate"
 # What an entry says that publishes nothing.
 NO_RELEASE: dict[str, Any] = {
     **dict.fromkeys(("release", "audience", "status", "manifest_sha256"), ""),
@@ -50,7 +50,7 @@ class LedgerEntry(Document, PrintedFields):
     number : int
         Its place in the ledger, from 1.
     action : str
-        ``"publish"``, ``"withdraw"``, ``"accept_clock"``.
+        ``"publish"``, ``"withdraw"``, ``"accept_clock"``, ``"rotate"``.
     release, audience, by, at : str
         Which release was published, for whom, by whom and when.
     revision : int
@@ -186,14 +186,26 @@ class LedgerEntries(PrintedTable):
 class Chain(NeverPickled):
     """Makes and checks the seals of one ledger."""
 
-    secret: bytes
+    secrets: tuple[bytes, ...]
     of_states: bytes
     ledger: str
 
     @classmethod
-    def of(cls, key: Key, ledger: str) -> Self:
-        """Derive what is needed from the key, for the ledger with this id."""
-        return cls(key.derived("ledger"), key.derived("ledger state"), ledger)
+    def of(cls, key: Key, ledger: str, *, earlier: Sequence[bytes] = (), states: Key) -> Self:
+        """Derive what is needed, for the ledger with this id.
+
+        Parameters
+        ----------
+        key : Key
+            The present one.
+        ledger : str
+            The id.
+        earlier : sequence of bytes
+            What sealed entries before the key was rotated, each time.
+        states : Key
+            The key of the states, which stays.
+        """
+        return cls((*earlier, key.derived("ledger")), states.derived("ledger state"), ledger)
 
     def __repr__(self) -> str:
         """Show no key."""
@@ -202,7 +214,7 @@ class Chain(NeverPickled):
     @property
     def beginning(self) -> str:
         """The head of the ledger before its first entry."""
-        return f"0:{self._seal(canonical({'anonrisk_ledger': self.ledger}))}"
+        return f"0:{_seal(self.secrets[0], canonical({'anonrisk_ledger': self.ledger}))}"
 
     def state_digest(self, table: str, state: bytes) -> str:
         """Return a keyed digest of the state of a table."""
@@ -212,34 +224,44 @@ class Chain(NeverPickled):
     def link(self, head: str, about: Mapping[str, Any]) -> tuple[LedgerEntry, str]:
         """Make the entry that follows a head; give it with the content that is stored."""
         content = linked(head, about)
-        return LedgerEntry(**_READER.json(content), seal=self._seal(content)), content
+        return LedgerEntry(**_READER.json(content), seal=_seal(self.secrets[-1], content)), content
 
     def entries(self, rows: Iterable[Any]) -> LedgerEntries:
         """Read the rows of the database, in order; raise where the chain is broken."""
         items: list[LedgerEntry] = []
-        head = self.beginning
+        head, epoch = self.beginning, 0
         for row in rows:
-            items.append(self._entry(len(items) + 1, head.partition(":")[2], row))
+            items.append(self._entry(len(items) + 1, head.partition(":")[2], row, epoch))
             head = items[-1].head
+            epoch += items[-1].action == ROTATE
+        if epoch + 1 < len(self.secrets):
+            raise LedgerError(
+                "the key of the ledger was rotated after its last entry: its end was cut off"
+            )
         return LedgerEntries(tuple(_as_it_is(items)), self.beginning)
 
-    def _entry(self, number: int, previous: str, row: Any) -> LedgerEntry:
+    def _entry(self, number: int, previous: str, row: Any, epoch: int) -> LedgerEntry:
         _WORDS.check_place(number, row.number)
         changed = _WORDS.changed(number)
         texts = (row.content, row.seal, row.release)
         if not all(isinstance(text, str) and text.isascii() for text in texts[:2]):
             raise changed
-        if not hmac.compare_digest(self._seal(row.content), row.seal):
-            raise changed
-        stored = _READER.json(row.content)
-        if stored["release"] != row.release:
+        # The key that comes seals that it does; what else it seals follows.
+        sealing = (self.secrets[epoch : epoch + 1], self.secrets[epoch + 1 : epoch + 2])
+        fits = [
+            any(hmac.compare_digest(_seal(secret, row.content), row.seal) for secret in secrets)
+            for secrets in sealing
+        ]
+        stored = _READER.json(row.content) if any(fits) else {}
+        if not fits[stored.get("action") == ROTATE] or stored["release"] != row.release:
             raise changed
         names = {field.name for field in fields(LedgerEntry)} - {"seal", "withdrawn"}
         _WORDS.check_link(stored, number, previous, names)
         return LedgerEntry(**stored, seal=row.seal)
 
-    def _seal(self, content: str) -> str:
-        return hmac.digest(self.secret, content.encode(), "sha256").hex()
+
+def _seal(secret: bytes, content: str) -> str:
+    return hmac.digest(secret, content.encode(), "sha256").hex()
 
 
 def _as_it_is(items: list[LedgerEntry]) -> list[LedgerEntry]:

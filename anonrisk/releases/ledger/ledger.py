@@ -26,11 +26,14 @@ from anonrisk.policy.finding import PASS
 from anonrisk.pseudonyms.arguments import name_of, reason_of
 from anonrisk.pseudonyms.keys import Key, as_key
 from anonrisk.pseudonyms.private_files import private_file
+from anonrisk.pseudonyms.sealing import Sealer
+from anonrisk.pseudonyms.session import unwrapped
 from anonrisk.releases.ledger.chain import (
     NEVER_HANDED_OUT,
     NO_RELEASE,
     PUBLISH,
     RECALLED,
+    ROTATE,
     Chain,
     LedgerEntries,
     LedgerEntry,
@@ -51,6 +54,8 @@ VERSION = 2
 _ABOUT, _ENTRY, _PART = "anonrisk_ledger_about", "anonrisk_ledger", "anonrisk_ledger_part"
 _MANIFEST, _STATE = "manifest", "state"
 _LATER = "when published"
+# Under these names a ledger keeps keys that it had, wrapped by the present one.
+_STATE_KEY, _OLD = "state key", "sealing key {}"
 
 
 class Ledger:
@@ -66,7 +71,8 @@ class Ledger:
     url : str or path
         The path of an SQLite file, which only its owner may read, or a URL of SQLAlchemy.
     key : Key or bytes
-        The key of the ledger and of its states.
+        The key of the ledger. States are made with `state_key`: the first key that it had, which
+        it keeps, wrapped, when its key is rotated.
     new : bool or "when published"
         Make a new ledger; one that is there already is refused. Without it, one that is not there
         is: a ledger that was moved away must not look like one without any publication.
@@ -94,7 +100,7 @@ class Ledger:
         if new not in (False, True, _LATER):
             raise ArgumentError(f"new= is True, False or {_LATER!r}")
         check_installed("a ledger")
-        self.key = as_key(key)
+        self.key = self.state_key = as_key(key)
         self._engine, self.place = open_store(url, "a ledger")
         self._tables = _tables()
         self._is_file = self._engine.dialect.name == "sqlite"
@@ -163,7 +169,7 @@ class Ledger:
         Of a release that was withdrawn before anybody had it there is none.
         """
         for entry, data in self.state_bytes(table):
-            yield entry, State.from_bytes(data, key=self.key)
+            yield entry, State.from_bytes(data, key=self.state_key)
 
     def state_bytes(self, table: str) -> Iterator[tuple[LedgerEntry, bytes]]:
         """Yield the same as they are stored."""
@@ -179,7 +185,7 @@ class Ledger:
         for entry in self._held():
             for name, data in self._states_in(entry).items():
                 if name == table or qid_of(data) == qid:
-                    yield entry, name, State.from_bytes(data, key=self.key)
+                    yield entry, name, State.from_bytes(data, key=self.state_key)
 
     def _held(self) -> list[LedgerEntry]:
         """Return the entries of what somebody may hold."""
@@ -335,6 +341,58 @@ class Ledger:
             about |= {"release": entry.release, "revision": entry.revision, "details": details}
             return self._write(connection, entries, about)
 
+    def rotate(self, new_key: Key | bytes, *, by: str, reason: str) -> LedgerEntry:
+        """Give the ledger another key: only that one opens and seals it from then on.
+
+        Heads that were kept elsewhere hold. States stay as they are, since nobody has the values
+        that they are hashes of: whoever had the old key and a copy can try values still. What the
+        old key sealed, manifests and approvals, only the old one verifies.
+
+        Parameters
+        ----------
+        new_key : Key or bytes
+            The key that it gets; this object goes on with it.
+        by : str
+            Who does it.
+        reason : str
+            Why; must not be blank.
+        """
+        key, about = as_key(new_key), self._doing(ROTATE, by, reason)
+        if key in (self.key, self.state_key):
+            raise ArgumentError("the ledger has or had this key: rotate to a new one")
+        before = self.key, self._chain
+        try:
+            with self._changing() as (connection, entries):
+                entries.refuse_before(about["at"])
+                self._say(connection, self._about_key(key))
+                self.key, self._chain = (
+                    key,
+                    Chain.of(
+                        key, before[1].ledger, earlier=before[1].secrets, states=self.state_key
+                    ),
+                )
+                return self._write(connection, entries, about)
+        except BaseException:
+            self.key, self._chain = before
+            raise
+
+    def _about_key(self, key: Key) -> dict[str, str]:
+        """Return what the ledger says of a key that it gets, and keeps under it of those before."""
+        chain = self._chain
+        epoch = len(chain.secrets) + 1
+        kept = {_OLD.format(number): item for number, item in enumerate(chain.secrets, 1)}
+        kept[_STATE_KEY] = self.state_key.reveal()
+        sealer = Sealer.of(key, chain.ledger, epoch)
+        wrapped = {name: sealer.wrap(secret, name).hex() for name, secret in kept.items()}
+        return {"epoch": str(epoch), "key check": _key_check(key, chain.ledger, epoch), **wrapped}
+
+    def _say(self, connection: Connection, about: Mapping[str, str]) -> None:
+        """Let the ledger say this of itself from now on."""
+        table = self._tables.tables[_ABOUT]
+        connection.execute(table.delete().where(table.c.name.in_(list(about))))
+        rows = [{"name": name, "value": value} for name, value in about.items()]
+        connection.execute(table.insert(), rows)
+
     def _doing(self, action: str, by: str, reason: str) -> dict[str, Any]:
         """Return the content of an entry that publishes nothing."""
         if self._unmade is not None:
@@ -345,7 +403,7 @@ class Ledger:
     def _bytes_of(self, state: State | bytes, table: str) -> bytes:
         if isinstance(state, bytes):
             return state
-        if state.key != self.key:
+        if state.key != self.state_key:
             raise WrongKeyError(f"the state of table {table!r} has another key than the ledger")
         return state.to_bytes()
 
@@ -405,7 +463,11 @@ class Ledger:
     # ---- the database -----------------------------------------------------------------------
 
     def _entries(self, connection: Connection) -> LedgerEntries:
-        entry = self._tables.tables[_ENTRY]
+        entry, about = self._tables.tables[_ENTRY], self._tables.tables[_ABOUT]
+        check = about.select().where(about.c.name == "key check")
+        epoch = len(self._chain.secrets)
+        if connection.execute(check).one().value != _key_check(self.key, self._chain.ledger, epoch):
+            raise WrongKeyError("the key of this ledger was rotated: open it with the new one")
         # All at once: who keeps an error that is raised in between would keep SQLite's lock.
         rows = connection.execute(entry.select().order_by(entry.c.number)).all()
         return self._chain.entries(rows)
@@ -471,7 +533,8 @@ class Ledger:
 
     def _of_a_new_one(self) -> dict[str, str]:
         ledger = secrets.token_hex(16)
-        return {"version": str(VERSION), "ledger": ledger, "key check": self._key_check(ledger)}
+        check = _key_check(self.key, ledger, 1)
+        return {"version": str(VERSION), "ledger": ledger, "epoch": "1", "key check": check}
 
     def _make(self, connection: Connection, about: Mapping[str, str]) -> None:
         # Of two who look and then make, one waits here for the other.
@@ -479,8 +542,7 @@ class Ledger:
         table = self._tables.tables[_ABOUT]
         if connection.execute(table.select()).first():
             raise self._already()
-        rows = [{"name": name, "value": value} for name, value in about.items()]
-        connection.execute(table.insert(), rows)
+        self._say(connection, about)
 
     def _checked(self, about: Mapping[str, str]) -> Chain:
         version, ledger = about.get("version", "unknown"), about.get("ledger")
@@ -489,17 +551,21 @@ class Ledger:
                 f"{self.place} holds version {version} of a ledger, this library reads version "
                 f"{VERSION}: use the version of anonrisk that wrote it, or a newer one"
             )
-        text = str(about.get("key check", ""))
-        if not hmac.compare_digest(text.encode(), self._key_check(ledger).encode()):
+        text, said = str(about.get("key check", "")), str(about.get("epoch"))
+        epoch = int(said) if said.isascii() and said.isdecimal() and len(said) < 9 else 0
+        expected = _key_check(self.key, ledger, epoch)
+        if not epoch or not hmac.compare_digest(text.encode(), expected.encode()):
             raise WrongKeyError(
-                f"{self.place} holds a ledger that was made with another key, or what it says of "
-                "itself was changed"
+                f"{self.place} holds a ledger of another key: it was made with another one, its "
+                "key was rotated, or what it says of itself was changed"
             )
-        return Chain.of(self.key, ledger)
-
-    def _key_check(self, ledger: str) -> str:
-        secret = self.key.derived("ledger check")
-        return hmac.digest(secret, f"{VERSION} {ledger}".encode(), "sha256").hex()
+        earlier: list[bytes] = []
+        if epoch > 1:
+            sealer = Sealer.of(self.key, ledger, epoch)
+            self.state_key = Key.from_bytes(unwrapped(sealer, about, _STATE_KEY))
+            names = map(_OLD.format, range(1, epoch))
+            earlier = [unwrapped(sealer, about, name) for name in names]
+        return Chain.of(self.key, ledger, earlier=earlier, states=self.state_key)
 
     def _withheld(self) -> Any:
         return withheld(f"{self.place} cannot be used")
@@ -513,6 +579,12 @@ class Ledger:
     def __repr__(self) -> str:
         """Show where it is, and no key."""
         return f"Ledger({self.place!r})"
+
+
+def _key_check(key: Key, ledger: str, epoch: int) -> str:
+    """Return what a ledger says of its key, so that another one is noticed."""
+    message = f"{VERSION} {ledger} {epoch}".encode()
+    return hmac.digest(key.derived("ledger check"), message, "sha256").hex()
 
 
 def as_ledger(value: Any) -> Ledger:

@@ -127,7 +127,7 @@ def check(
         states: dict[str, State] = {}
         earlier: dict[str, None] = {}
         if ledger is not None:
-            tables, states = _remembered(tables, ledger.key, every=by is not None)
+            tables, states = _remembered(tables, ledger.state_key, every=by is not None)
             tables = [_after(table, states, release, ledger, earlier) for table in tables]
     findings = [] if contents_of(release.tables, key) == before else [unknown("files", _CHANGED)]
     if key is not None and before.unknown:
@@ -439,7 +439,7 @@ def comparisons(release: ReleaseParts, ledger: Ledger) -> Comparisons:
             table = judged(release, name, opened)
             if table.counted is None:
                 table.verdict.raise_for_status()
-            current = table.state(ledger.key)
+            current = table.state(ledger.state_key)
             held = list(earlier_of(name, current, release, ledger))
             for before, result in _compared(name, current, held):
                 if isinstance(result, Problem):

@@ -154,7 +154,7 @@ def mend(
     if before is not None:
         for table, history in zip(every, histories, strict=True):
             _refuse_previous(table, history, before.get(table.name), ledger)
-    hashes = _hashes(gone, every[0], histories, ledger.key)
+    hashes = _hashes(gone, every[0], histories, ledger.state_key)
     if not len(hashes):
         verdict = check(read, ledger).verdict
         if verdict.passed:
@@ -250,7 +250,7 @@ def _earlier_table(release: ReleaseParts, name: str, table: Any) -> Any:
 def _history(table: JudgedTable, release: ReleaseParts, ledger: Ledger) -> TableHistory:
     if table.counted is None:
         table.verdict.raise_for_status()
-    current = table.state(ledger.key)
+    current = table.state(ledger.state_key)
     held = earlier_of(table.name, current, release, ledger)
     return TableHistory(tuple(item.state.counts for item in held), current.counts)
 
@@ -335,7 +335,7 @@ def _refuse_previous(
         raise StateError(
             f"the earlier table {table.name!r} has other columns than the one to be released"
         )
-    if replace(table, frame=previous).state(ledger.key).counts != history.earlier[-1]:
+    if replace(table, frame=previous).state(ledger.state_key).counts != history.earlier[-1]:
         raise StateError(
             f"the earlier table {table.name!r} is not the one that was published last: its rows, "
             "or the types of its columns, are not those that the ledger remembers"
@@ -352,10 +352,10 @@ def _rows(  # noqa: PLR0917
 ) -> Any:
     """Leave out the rows of persons who are held back, and add those that stay as they were."""
     engine, unit = engine_for(table.frame), cast("Name", table.unit)
-    frame = engine.keep(table.frame, RowsOfPersons(unit, ledger.key, held.held, others=True))
+    frame = engine.keep(table.frame, RowsOfPersons(unit, ledger.state_key, held.held, others=True))
     if not len(held.kept) or not history.earlier:
         return frame
-    kept = engine.keep(previous, RowsOfPersons(unit, ledger.key, held.kept))
+    kept = engine.keep(previous, RowsOfPersons(unit, ledger.state_key, held.kept))
     # By the key, so that nobody else puts the rows back into their places.
-    drawn = ledger.key.derived(f"mended rows {release.name} {table.name}")
+    drawn = ledger.state_key.derived(f"mended rows {release.name} {table.name}")
     return engine.rewrite(frame, RowsAmong(kept, int.from_bytes(drawn[:4], "big")))
