@@ -386,3 +386,24 @@ def test_a_ledger_gets_another_key(folder, monkeypatch):
     monkeypatch.setenv("LEDGER_KEY", Path("new.key").read_text())
     write("2026-11", PATIENTS.drop(index=7))
     assert run("check", "release.json", "--ledger", "ledger.db") == FAIL
+
+
+def test_old_states_expire_and_a_person_is_erased(folder, capsys):
+    assert publish("--new") == PASS
+    write("2026-11", PATIENTS.drop(index=7), waivers=[WAIVER])
+    assert publish() == PASS
+    Path("person").write_text("p07\n")
+    assert run("erase", "--person", "person", *WHY) == PASS
+    assert "p07" not in capsys.readouterr().out
+    assert run("erase", "--person", "person", *WHY) == UNKNOWN
+    Path("person").write_text("p08\np09\n")
+    assert run("erase", "--person", "person", *WHY) == USAGE
+    assert run("erase", "--person", "none", *WHY) == USAGE
+    assert run("expire", "--before", "yesterday", *WHY) == USAGE
+    assert run("expire", "--before", "2020-01-01", *WHY) == PASS
+    assert "Nothing is so old" in capsys.readouterr().out
+    assert run("expire", "--before", "2999-01-01", *WHY) == PASS
+    capsys.readouterr()
+    assert run("show", "--ledger", "ledger.db", "--json") == PASS
+    entries = json.loads(capsys.readouterr().out)["entries"]
+    assert [sorted(entry["states"]) for entry in entries] == [[], ["patients"], [], []]

@@ -385,7 +385,7 @@ def test_a_ledger_that_is_not_there_is_not_made_in_passing(url, ledger, tmp_path
 
 
 def test_wrong_keys_and_other_versions_are_refused(url, ledger):
-    with pytest.raises(WrongKeyError, match="made with another key"):
+    with pytest.raises(WrongKeyError, match="of another key"):
         Ledger(url, key=OTHER)
     change(ledger, "UPDATE anonrisk_ledger_about SET value = '99' WHERE name = 'version'")
     with pytest.raises(LedgerError, match=r"holds version 99 of a ledger, .* reads version 2"):

@@ -201,6 +201,17 @@ def name_bytes(name: Name) -> bytes:
         raise ArgumentError(f"the name {name!r} has no UTF-8 form: rename the column") from None
 
 
+def encoded_like(values: Sequence[Any], name: Name, kind: str) -> list[bytes] | None:
+    """Return the bytes of values as a column of this kind has them; None of another type.
+
+    Whole numbers may come as texts, out of a file.
+    """
+    if kind == "i" and all(str(value).strip().isdecimal() for value in values):
+        values = [int(value) for value in values]
+    cells = encoded(values, name)
+    return cells if letter_of(cells, name) == kind else None
+
+
 def class_hashes(key: Key, names: Sequence[Name], columns: Sequence[Sequence[bytes]]) -> Hashes:
     """Hash classes.
 

@@ -344,7 +344,7 @@ class IdentityProtector(NeverPickled, Upkeep):
         """Open the store, and check its key and its audit."""
         secret = as_key(key)
         self._form = safe_form(format, length, people, max_collision)
-        asked = {
+        asked: dict[str, Any] = {
             "key_parts": at_least_one(key_parts, "key_parts"),
             "keep_identities": at_least_one(keep_identities, "keep_identities"),
             "keep_audit": at_least_one(keep_audit, "keep_audit"),

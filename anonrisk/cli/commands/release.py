@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,8 +146,23 @@ def _lives(todo: Any) -> tuple[tuple[Any, Callable[..., Outcome]], ...]:
     )
     rotate = _of_life(todo, "rotate", "give the ledger another key")
     rotate.add_argument("--new-key-file", required=True, metavar="PATH", help="the key it gets")
+    expire = _of_life(todo, "expire", "delete states of old releases, but the last of each table")
+    expire.add_argument("--before", required=True, type=_day, metavar="DATE", help="as 2026-11-18")
+    erase = _of_life(todo, "erase", "take a person out of every state of the ledger")
+    erase.add_argument(
+        "--person",
+        required=True,
+        metavar="PATH",
+        help="a text file whose only line is the value of the unit that is theirs",
+    )
     clock = _of_life(todo, "accept-clock", "go on although the last entry lies ahead of this clock")
-    return (withdraw, _withdraw), (rotate, _rotate), (clock, _accept_clock)
+    return (
+        (withdraw, _withdraw),
+        (rotate, _rotate),
+        (expire, _expire),
+        (erase, _erase),
+        (clock, _accept_clock),
+    )
 
 
 def _of_life(todo: Any, name: str, said: str) -> argparse.ArgumentParser:
@@ -244,12 +260,12 @@ def _mend(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     return Outcome(f"{summary.text}\nWrote {shown(written)}", summary.document)
 
 
-def _lines_of(path: str) -> list[str]:
+def _lines_of(path: str, option: str = "--erased") -> list[str]:
     try:
         return Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no text in UTF-8"
-        raise ArgumentError(f"cannot read --erased {path!r}: {why}") from None
+        raise ArgumentError(f"cannot read {option} {path!r}: {why}") from None
 
 
 def _verify(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
@@ -312,6 +328,27 @@ def _rotate(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG00
 
     key = Key.from_file(args.new_key_file, shared=args.key_shared)
     return _added(_opened(args).rotate(key, by=args.by, reason=args.reason))
+
+
+def _day(text: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a day, as 2026-11-18") from None
+
+
+def _expire(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    entry = _opened(args).expire(args.before, by=args.by, reason=args.reason)
+    return Outcome("Nothing is so old.", Outcome.of().document) if entry is None else _added(entry)
+
+
+def _erase(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    persons = _lines_of(args.person, "--person")
+    if len(persons) != 1:
+        raise ArgumentError(
+            f"--person holds {len(persons):,} lines: one person is erased at a time"
+        )
+    return _added(_opened(args).erase(persons[0], by=args.by, reason=args.reason))
 
 
 def _accept_clock(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001

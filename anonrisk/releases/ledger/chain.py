@@ -50,7 +50,8 @@ class LedgerEntry(Document, PrintedFields):
     number : int
         Its place in the ledger, from 1.
     action : str
-        ``"publish"``, ``"withdraw"``, ``"accept_clock"``, ``"rotate"``.
+        ``"publish"``, ``"withdraw"``, ``"accept_clock"``, ``"rotate"``, ``"expire"``,
+        ``"erase"``.
     release, audience, by, at : str
         Which release was published, for whom, by whom and when.
     revision : int
@@ -64,7 +65,7 @@ class LedgerEntry(Document, PrintedFields):
     manifest_sha256 : str
         SHA-256 of its manifest.
     states : dict of str to str
-        A keyed digest of the state of each table.
+        A keyed digest of the state of each table that is kept.
     details : dict
         What else there is to say of an action.
     previous : str
@@ -98,12 +99,19 @@ class LedgerEntry(Document, PrintedFields):
         return f"{self.number}:{self.seal}"
 
     @property
+    def what(self) -> str:
+        """The release, and what was done if it is not that it was published."""
+        done = self.withdrawn if self.action == PUBLISH else self.action
+        return " ".join(filter(None, (self.release, f"({done})" if done else "")))
+
+    @property
     def tables(self) -> tuple[str, ...]:
         """The tables whose states are kept."""
         return tuple(sorted(self.states))
 
     def _rows(self) -> list[list[str]]:
-        return [*super()._rows(), ["tables", ", ".join(map(named, self.tables)) or "-"]]
+        said = [row for row in super()._rows() if row[1]]
+        return [*said, ["tables", ", ".join(map(named, self.tables)) or "-"]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,14 +172,13 @@ class LedgerEntries(PrintedTable):
         return [f"Ledger of {count_of(len(self.items), 'entry', 'entries')}"]
 
     def _header(self) -> tuple[str, ...]:
-        return "entry", "action", "release", "audience", "at", "by", "tables"
+        return "entry", "release", "audience", "at", "by", "tables"
 
     def _rows(self) -> list[list[str]]:
         return [
             [
                 f"{item.number:,}",
-                item.withdrawn or item.action,
-                *map(named, (item.release or "-", item.audience or "-", item.at, item.by)),
+                *map(named, (item.what, item.audience or "-", item.at, item.by)),
                 ", ".join(map(named, item.tables)) or "-",
             ]
             for item in self.items[-_SHOWN:]
@@ -270,4 +277,8 @@ def _as_it_is(items: list[LedgerEntry]) -> list[LedgerEntry]:
         if entry.action == "withdraw":
             place = entry.details["entry"] - 1
             items[place] = replace(items[place], withdrawn=entry.details["withdrawn"])
+        for number, changed in entry.details.get("states", {}).items():
+            states = {**items[int(number) - 1].states, **changed}
+            kept = {table: digest for table, digest in states.items() if digest is not None}
+            items[int(number) - 1] = replace(items[int(number) - 1], states=kept)
     return items

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import hmac
 import secrets
@@ -24,6 +25,7 @@ from anonrisk.core.render import kind_name, shown
 from anonrisk.errors import ArgumentError, LedgerError, LedgerMovedError, WrongKeyError
 from anonrisk.policy.finding import PASS
 from anonrisk.pseudonyms.arguments import name_of, reason_of
+from anonrisk.pseudonyms.encoding import encoded_like, person_hashes
 from anonrisk.pseudonyms.keys import Key, as_key
 from anonrisk.pseudonyms.private_files import private_file
 from anonrisk.pseudonyms.sealing import Sealer
@@ -38,7 +40,7 @@ from anonrisk.releases.ledger.chain import (
     LedgerEntries,
     LedgerEntry,
 )
-from anonrisk.releases.ledger.manifest import Manifest, current_time
+from anonrisk.releases.ledger.manifest import Manifest, current_time, moment
 from anonrisk.releases.state.file import qid_of
 from anonrisk.releases.state.state import State
 
@@ -361,20 +363,123 @@ class Ledger:
         if key in (self.key, self.state_key):
             raise ArgumentError("the ledger has or had this key: rotate to a new one")
         before = self.key, self._chain
+        sealed, ledger = self._chain.secrets, self._chain.ledger
         try:
             with self._changing() as (connection, entries):
                 entries.refuse_before(about["at"])
                 self._say(connection, self._about_key(key))
-                self.key, self._chain = (
-                    key,
-                    Chain.of(
-                        key, before[1].ledger, earlier=before[1].secrets, states=self.state_key
-                    ),
-                )
+                self._chain = Chain.of(key, ledger, earlier=sealed, states=self.state_key)
+                self.key = key
                 return self._write(connection, entries, about)
         except BaseException:
             self.key, self._chain = before
             raise
+
+    def expire(self, before: dt.date, *, by: str, reason: str) -> LedgerEntry | None:
+        """Delete states of releases that are older than a day; entries and manifests stay.
+
+        Whoever holds those releases may compare them all the same, and nobody sees any more what
+        they learn. The last state of every table is kept, however old it is.
+
+        Parameters
+        ----------
+        before : date
+            Releases of earlier days expire, in UTC.
+        by : str
+            Who does it.
+        reason : str
+            Why; must not be blank.
+
+        Returns
+        -------
+        LedgerEntry or None
+            None if nothing is so old; then nothing is written.
+        """
+        if type(before) is not dt.date:
+            raise ArgumentError(f"before must be a date, not {kind_name(before)}")
+        about = self._doing("expire", by, reason)
+        with self._changing() as (connection, entries):
+            entries.refuse_before(about["at"])
+            gone: dict[str, dict[str, None]] = {}
+            later: set[str] = set()
+            at = moment(about["at"])
+            for entry in reversed(entries.items):
+                # An entry whose clock was ahead is no younger than those that follow it.
+                at = min(at, moment(entry.at))
+                never = entry.withdrawn == NEVER_HANDED_OUT
+                for table in entry.states:
+                    if (never or table in later) and at.date() < before:
+                        gone.setdefault(str(entry.number), {})[table] = None
+                        self._keep_state(connection, entry.number, table, None)
+                later.update(() if never else entry.states)
+            if not gone:
+                return None
+            return self._write(connection, entries, {**about, "details": {"states": gone}})
+
+    def erase(self, person: Any, *, by: str, reason: str) -> LedgerEntry:
+        """Take a person out of every state, so that nobody finds them by trying any more.
+
+        The last release of each table must be without them: publish one first, so that it is judged
+        together with those that have them (``Release.mend(erased=…)``). The entry names nobody, and
+        says which states have changed.
+
+        Parameters
+        ----------
+        person : value
+            The value of the unit that is theirs, as the tables have it.
+        by : str
+            Who does it.
+        reason : str
+            Why; must not be blank, and name nobody.
+        """
+        about = self._doing("erase", by, reason)
+        with self._changing() as (connection, entries):
+            entries.refuse_before(about["at"])
+            gone: dict[str, dict[str, str]] = {}
+            later: set[str] = set()
+            for entry in reversed(entries.items):
+                never = entry.withdrawn == NEVER_HANDED_OUT
+                for (kind, table), data in self._parts(connection, entry).items():
+                    rest = None if kind != _STATE else self._without(data, person)
+                    if rest is None:
+                        continue
+                    if not never and table not in later:
+                        raise LedgerError(
+                            f"the last release of table {table!r}, {entry.release!r}, has this "
+                            "person: publish one without them first, judged together with this one "
+                            "(anonrisk release mend --erased), and erase them then"
+                        )
+                    self._keep_state(connection, entry.number, table, rest)
+                    digest = self._chain.state_digest(table, rest)
+                    gone.setdefault(str(entry.number), {})[table] = digest
+                later.update(() if never else entry.states)
+            if not gone:
+                raise LedgerError("no state in the ledger has this person: nothing was erased")
+            return self._write(connection, entries, {**about, "details": {"states": gone}})
+
+    def _without(self, data: bytes, person: Any) -> bytes | None:
+        """Return a state without a person; None if it has not got them."""
+        state = State.from_bytes(data, key=self.state_key)
+        counts = state.counts
+        if counts.unit is None:
+            return None
+        cells = encoded_like([person], counts.unit, counts.kinds[counts.unit])
+        if cells is None:
+            return None
+        rest = counts.without(person_hashes(self.state_key, cells))
+        same = len(rest.classes) == len(counts.classes)
+        return None if same else State(rest, self.state_key).to_bytes()
+
+    def _keep_state(
+        self, connection: Connection, number: int, table: str, data: bytes | None
+    ) -> None:
+        """Put another state in the place of one, or none."""
+        part = self._tables.tables[_PART]
+        mine = (part.c.number == number) & (part.c.kind == _STATE) & (part.c.name == table)
+        connection.execute(part.delete().where(mine))
+        if data is not None:
+            row = {"number": number, "kind": _STATE, "name": table, "data": data}
+            connection.execute(part.insert(), row)
 
     def _about_key(self, key: Key) -> dict[str, str]:
         """Return what the ledger says of a key that it gets, and keeps under it of those before."""
@@ -455,9 +560,11 @@ class Ledger:
             part = {"number": number, "kind": kind, "name": name, "data": data}
             connection.execute(tables[_PART].insert(), part)
         # A trigger or a rule of the database may have made something else of it.
-        if self._entries(connection).head != made.head:
+        again = self._entries(connection)
+        if again.head != made.head:
             raise LedgerError(f"{self.place} did not keep the entry")
-        self._parts(connection, made)
+        for number in {made.number, *map(int, made.details.get("states", ()))}:
+            self._parts(connection, again[number - 1])
         return made
 
     # ---- the database -----------------------------------------------------------------------

@@ -292,16 +292,13 @@ class _Needs:
 def _hashes(
     values: list[Any], table: JudgedTable, histories: Sequence[TableHistory], key: Key
 ) -> Hashes:
-    """Hash values of the unit; whole numbers may come as texts, out of a file."""
+    """Hash values of the unit."""
     unit = table.unit
     if not values or unit is None:
         return np.empty((0, 2), dtype=np.uint64)
-    kind = histories[0].current.kinds[unit]
-    if kind == "i" and all(str(value).strip().isdecimal() for value in values):
-        values = [int(value) for value in values]
-    cells = encoding.encoded(values, unit)
+    cells = encoding.encoded_like(values, unit, histories[0].current.kinds[unit])
     # Of another type they would be nobody, and somebody would not be erased.
-    if encoding.letter_of(cells, unit) != kind:
+    if cells is None:
         raise ArgumentError(f"erased= holds values of another type than unit {unit!r}")
     hashes = encoding.person_hashes(key, cells)
     persons = [c.persons for h in histories for c in h.every if c.persons is not None]
