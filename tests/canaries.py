@@ -7,6 +7,7 @@ itself, or fails for want of arguments.
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import inspect
 import pickle
 import re
@@ -65,6 +66,8 @@ NOT_ASKED = {
     "ClassProfiles.merged": "makes another from what it is given",
     "ClassProfiles.sum": "makes another from what it is given",
     "Ledger.append": "writes what it is given",
+    "Ledger.rotate": "the others that are asked have the old key",
+    "Ledger.withdraw": "the others that are asked are about this release",
     "JointTable.counts": "what it was given",
     "JointTable.most": "takes answers; questionnaire asks it",
     "JointTable.check": "takes answers; questionnaire asks it",
@@ -137,6 +140,9 @@ ARGUMENTS = {
     "table": "t",
     "qid": every_call.QID,
     "by": "me",
+    "reason": "asked",
+    "person": TABLES["alone"]["person"][0],
+    "before": dt.date(2999, 1, 1),
     "release": "first",
     "levels": [0] * len(every_call.QID),
     "key": KEY,

@@ -9,8 +9,9 @@ from xml.etree import ElementTree as ET
 import pandas as pd
 import pytest
 from keys import OTHER_SECRET, SECRET, approvers, person
+from released import append
 
-from anonrisk import Manifest, Policy, ReleaseVerdict
+from anonrisk import Ledger, Manifest, Policy, ReleaseVerdict
 from anonrisk.cli import main
 from anonrisk.keys import Key
 
@@ -381,10 +382,9 @@ def test_a_table_that_is_not_there_is_no_verdict(folder, capsys):
 
 
 def test_the_key_may_be_in_parts_or_in_a_file_that_a_container_mounts(folder, capsys):
-    secret = Key.from_bytes(SECRET.hex().encode())
-    for part in secret.split("Ann", "Bob"):
+    for part in Key.from_bytes(SECRET).split("Ann", "Bob"):
         part.save(f"{part.holder}.part")
-    Path("mounted").write_bytes(secret.reveal())
+    Path("mounted").write_text(SECRET.hex())
     Path("mounted").chmod(0o444)
     asked = ("publish", "release.json", "--ledger", "ledger.db", "--by", "Eve", "-o", "m.json")
     both = ("--key-part", "Ann.part", "--key-part", "Bob.part")
@@ -399,3 +399,85 @@ def test_the_key_may_be_in_parts_or_in_a_file_that_a_container_mounts(folder, ca
     asked = (*asked[:-1], "Bob.part")
     assert run(*asked, *both, key=False) == USAGE
     assert "a part of the key" in capsys.readouterr().err
+
+
+# ---- a ledger with a life -------------------------------------------------------------------
+
+WHY = ("--ledger", "ledger.db", "--by", "A. Officer", "--reason", "ticket 12")
+
+
+def test_a_clock_that_was_wrong_is_accepted(folder, capsys):
+    ahead = {"at": "2036-01-01T00:00:00+00:00", "states": {}}
+    append(Ledger("ledger.db", key=SECRET, new=True), "ahead", **ahead)
+    assert publish() == UNKNOWN
+    assert "anonrisk release accept-clock" in " ".join(capsys.readouterr().err.split())
+    assert run("accept-clock", *WHY[:-2]) == USAGE
+    assert run("accept-clock", *WHY, "--json") == PASS
+    assert publish() == PASS
+    assert run("accept-clock", *WHY) == USAGE
+
+
+def test_a_release_is_withdrawn_and_a_corrected_one_follows(folder, capsys):
+    assert publish("--new") == PASS
+    assert run("withdraw", "2026-09", *WHY) == UNKNOWN
+    capsys.readouterr()
+    assert run("withdraw", "2026-10", "--nobody-received", *WHY, "--json") == PASS
+    told = json.loads(capsys.readouterr().out)
+    assert told["entry"]["details"] == {"entry": 1, "withdrawn": "never handed out"}
+    assert run("verify", "out/manifest.json", "out", "--ledger", "ledger.db") == FAIL
+    assert "was withdrawn" in capsys.readouterr().err
+    # The file that was wrong had a patient who is not in it now.
+    write("2026-10", PATIENTS.drop(index=7))
+    assert publish() == PASS
+    assert run("verify", "out/manifest.json", "out", "--ledger", "ledger.db") == PASS
+
+
+def test_a_first_release_is_checked_and_leaves_nothing_unless_it_passes(folder, capsys):
+    before = sorted(folder.rglob("*"))
+    check = ("check", "release.json", "--ledger", "ledger.db")
+    assert run(*check) == UNKNOWN
+    assert "--new" in capsys.readouterr().err
+    assert run(*check, "--new") == PASS
+    assert run("check", "release.json", "--new", key=False) == USAGE
+    write("2026-10", PATIENTS.head(5))
+    assert run(*check, "--new") == FAIL
+    assert publish("--new") == FAIL
+    assert sorted(folder.rglob("*")) == before
+    write("2026-10", PATIENTS)
+    assert publish("--new") == PASS
+    assert run(*check, "--new") == UNKNOWN
+    assert run(*check) == PASS
+
+
+def test_a_ledger_gets_another_key(folder, monkeypatch):
+    pytest.importorskip("cryptography")
+    assert publish("--new") == PASS
+    assert main(["key", "-o", "new.key"]) == PASS
+    assert run("rotate", *WHY) == USAGE
+    assert run("rotate", "--new-key-file", "new.key", *WHY) == PASS
+    assert run("show", "--ledger", "ledger.db") == UNKNOWN
+    assert run("show", "--ledger", "ledger.db", "--key-file", "new.key", key=False) == PASS
+    monkeypatch.setenv("LEDGER_KEY", Path("new.key").read_text())
+    write("2026-11", PATIENTS.drop(index=7))
+    assert run("check", "release.json", "--ledger", "ledger.db") == FAIL
+
+
+def test_old_states_expire_and_a_person_is_erased(folder, capsys):
+    assert publish("--new") == PASS
+    write("2026-11", PATIENTS.drop(index=7), waivers=[WAIVER])
+    assert publish() == PASS
+    Path("person").write_text("p07\n")
+    assert run("erase", "--person", "person", *WHY) == PASS
+    assert "p07" not in capsys.readouterr().out
+    assert run("erase", "--person", "person", *WHY) == UNKNOWN
+    Path("person").write_text("p08\np09\n")
+    assert run("erase", "--person", "person", *WHY) == USAGE
+    assert run("erase", "--person", "none", *WHY) == USAGE
+    assert run("expire", "--before", "yesterday", *WHY) == USAGE
+    assert run("expire", "--before", "2020-01-01", *WHY) == PASS
+    assert "Nothing is so old" in capsys.readouterr().out
+    assert run("expire", "--before", "2999-01-01", *WHY) == PASS
+    capsys.readouterr()
+    assert run("show", "--ledger", "ledger.db", "--json") == PASS
+    entries = json.loads(capsys.readouterr().out)["entries"]
+    assert [sorted(entry["states"]) for entry in entries] == [[], ["patients"], [], []]

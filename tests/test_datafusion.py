@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from keys import KEY
 
 import anonrisk
 from anonrisk import Policy, errors
@@ -73,7 +74,7 @@ def test_instants_finer_than_a_microsecond_are_counted_and_not_planned(kind):
     with pytest.raises(errors.UnsupportedColumnError, match="finer than a microsecond"):
         table.anon.plan("at", k=2)
     with pytest.raises(errors.AnonRiskError):
-        table.anon.state("at", key=bytes(range(32)))
+        table.anon.state("at", key=KEY)
     whole = pa.array([1000, 1000, 3000, 3000], kind)
     rounded = anonrisk.sql.table(session({"at": whole}), "people")
     assert rounded.anon.plan("at", k=2).after.k == 2

@@ -400,3 +400,21 @@ def test_how_many_of_a_list_were_erased_is_not_told_for_nothing(keeper):
             keeper.issue_all(["Ann", guess], **ASKED)
         told.add(str(raised.value))
     assert len(told) == 1
+
+
+def test_where_case_is_folded_nobody_comes_back_in_other_letters(path, quick):
+    for fold, name in ((True, "folded.db"), (False, "exact.db"), (None, "as before.db")):
+        with opened(path.with_name(name), fold_case=fold) as keeper:
+            issued = keeper.issue_all(["Ann", "ANN", "Bob", 7], **ASKED)
+            # Pseudonyms are those of the texts as they are written.
+            assert len(set(issued.values())) == 4
+            keeper.erase(identity="ann" if fold else "Ann", **WORK)
+            left = keeper.issue_all(["ann", "ANN", "\uff41nn", "Bob", 7], erased="skip", **ASKED)
+            assert set(left) == ({"Bob", 7} if fold else {"ann", "ANN", "\uff41nn", "Bob", 7})
+            assert gone(keeper, issued["Ann"])
+            if fold:
+                assert gone(keeper, issued["ANN"])
+    with pytest.raises(ArgumentError, match="settled when a store is made"):
+        opened(path.with_name("exact.db"), fold_case=True)
+    with pytest.raises(ArgumentError, match="True or False"):
+        opened(path.with_name("new.db"), fold_case=1)

@@ -157,8 +157,35 @@ def test_who_was_overtaken_must_check_again(ledger):
 def test_a_clock_that_went_backwards_is_noticed(ledger):
     append(ledger, "2026-10", at="2999-01-01T12:00:00+00:00")
     assert append(ledger, "2026-11", at="2999-01-01T11:56:00+00:00").number == 2
-    with pytest.raises(LedgerError, match=r"before the last entry .*2999.*clocks is wrong"):
+    with pytest.raises(LedgerError, match=r"before the last entry .*2999.*is wrong.*accept-clock"):
         append(ledger, "2026-12", at="2999-01-01T11:00:00+00:00")
+
+
+def test_a_clock_that_was_wrong_is_accepted_by_somebody(ledger):
+    with pytest.raises(ArgumentError, match="nothing is to accept"):
+        ledger.accept_clock(by="Ada", reason="no reason")
+    append(ledger, "2026-10", at="2036-10-01T12:00:00+00:00")
+    with pytest.raises(LedgerError, match="clocks is wrong"):
+        append(ledger, "2026-11")
+    for wrong in ({"by": " ", "reason": "x"}, {"by": "Ada", "reason": ""}):
+        with pytest.raises(ArgumentError, match="not blank"):
+            ledger.accept_clock(**wrong)
+    head = ledger.head
+    entry = ledger.accept_clock(by="Ada", reason="the battery of the server was empty")
+    assert (entry.number, entry.action, entry.by, entry.tables) == (2, "accept_clock", "Ada", ())
+    assert entry.reason in repr(entry)
+    # Who has checked before must check again.
+    with pytest.raises(LedgerMovedError, match=r"entry 2 \(accept_clock by Ada\)"):
+        ledger.append(manifest_of(previous=head).sealed(KEY))
+    assert append(ledger, "2026-11").number == 3
+    assert len(ledger.verify(head=entry.head)) == 3
+    assert ledger.entry("") is None
+    assert "accept_clock" in repr(ledger.entries())
+    with pytest.raises(ArgumentError, match="nothing is to accept"):
+        ledger.accept_clock(by="Ada", reason="once more")
+    change(ledger, f"UPDATE {ENTRY} SET content = replace(content, 'Ada', 'Bob') WHERE number = 2")
+    with pytest.raises(LedgerError, match=r"entry 2 .*changed"):
+        ledger.entries()
 
 
 # ---- what is done to it --------------------------------------------------------------------
@@ -358,10 +385,10 @@ def test_a_ledger_that_is_not_there_is_not_made_in_passing(url, ledger, tmp_path
 
 
 def test_wrong_keys_and_other_versions_are_refused(url, ledger):
-    with pytest.raises(WrongKeyError, match="made with another key"):
+    with pytest.raises(WrongKeyError, match="of another key"):
         Ledger(url, key=OTHER)
     change(ledger, "UPDATE anonrisk_ledger_about SET value = '99' WHERE name = 'version'")
-    with pytest.raises(LedgerError, match=r"holds version 99 of a ledger, .* reads version 1"):
+    with pytest.raises(LedgerError, match=r"holds version 99 of a ledger, .* reads version 2"):
         Ledger(url, key=KEY)
     change(ledger, "DROP TABLE anonrisk_ledger_part")
     with pytest.raises(LedgerError, match="only a part of a ledger"):

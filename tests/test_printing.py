@@ -38,7 +38,8 @@ from anonrisk.priors import Repository
 from anonrisk.pseudonyms.keys import Key
 from anonrisk.pseudonyms.seal import SigningKey
 from anonrisk.recode import Prefix
-from anonrisk.releases.ledger.ledger import Chain, Ledger
+from anonrisk.releases.ledger.chain import Chain
+from anonrisk.releases.ledger.ledger import Ledger
 from anonrisk.releases.ledger.manifest import Manifest
 from anonrisk.releases.links.link import Link
 from anonrisk.releases.links.links import linked
@@ -283,7 +284,7 @@ RESULTS = {
     "KlStep": lambda t: anonrisk.kl_after(t.df, t.q, [{t.born: 5}]).steps[1],
     "KnownByKl": lambda _: predict.Distribution.from_kl(n_values=95, kl=0.03),
     "Approval": lambda t: Approval(t.zip, "sha256:" + "0" * 64, "SHA256:" + "a" * 43, "A" * 88),
-    "Chain": lambda _: Chain.of(Key.generate(), "0" * 32),
+    "Chain": lambda _: Chain.of(KEY, "0" * 32, states=KEY),
     "Ledger": ledger_of,
     "LedgerEntries": lambda t: ledger_of(t).entries(),
     "LedgerEntry": lambda t: ledger_of(t).entries()[0],

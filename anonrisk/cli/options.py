@@ -140,9 +140,9 @@ def of_output(parser: argparse.ArgumentParser, *, to_file: bool = True) -> None:
 
 def of_key(parser: argparse.ArgumentParser, what: str, *, required: bool = False) -> None:
     """Add the options for where a secret key is: never on the command line, which others see."""
-    from anonrisk.pseudonyms.keys import ENCODINGS
-
-    group = parser.add_argument_group("key", f"Where {what} is.")
+    group = parser.add_argument_group(
+        "key", f"Where {what} is, as `anonrisk key` writes one: in hexadecimal digits or base64."
+    )
     item = group.add_mutually_exclusive_group(required=required)
     item.add_argument("--key-env", metavar="NAME", help="an environment variable")
     item.add_argument("--key-file", metavar="PATH", help="a file")
@@ -151,12 +151,6 @@ def of_key(parser: argparse.ArgumentParser, what: str, *, required: bool = False
         metavar="PATH",
         action="append",
         help="a file of a part of the key; once for each part",
-    )
-    group.add_argument(
-        "--key-encoding",
-        choices=ENCODINGS,
-        default="text",
-        help="how the key is written there (default: text)",
     )
     group.add_argument(
         "--key-shared",
@@ -171,9 +165,9 @@ def key_of(args: argparse.Namespace) -> Key:
     from anonrisk.pseudonyms.keys import Key
 
     if args.key_env is not None:
-        return Key.from_env(args.key_env, args.key_encoding)
+        return Key.from_env(args.key_env)
     if args.key_file is not None:
-        return Key.from_file(args.key_file, args.key_encoding, shared=args.key_shared)
+        return Key.from_file(args.key_file, shared=args.key_shared)
     if args.key_part:
         parts = [KeyPart.from_file(path, shared=args.key_shared) for path in args.key_part]
         return Key.from_parts(parts)

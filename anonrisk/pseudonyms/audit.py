@@ -20,6 +20,7 @@ from anonrisk.core.render import PrintedFields, PrintedTable, count_of, named
 from anonrisk.errors import StoreError
 from anonrisk.pseudonyms.clock import microseconds
 from anonrisk.pseudonyms.hash_chain import ChainWords, linked
+from anonrisk.pseudonyms.never_pickled import NeverPickled
 from anonrisk.pseudonyms.pseudonym import sized
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def head_of(content: str, number: int) -> str:
 
 
 @dataclass(frozen=True)
-class AuditChain:
+class AuditChain(NeverPickled):
     """Makes and checks the events of one store, under the key of one epoch."""
 
     secret: bytes

@@ -201,6 +201,32 @@ def name_bytes(name: Name) -> bytes:
         raise ArgumentError(f"the name {name!r} has no UTF-8 form: rename the column") from None
 
 
+# How texts are read for a column of another kind, by its letter.
+_FROM_TEXT: dict[str, Callable[[str], Any]] = {
+    "i": int,
+    "m": Decimal,
+    "d": dt.date.fromisoformat,
+    "t": dt.datetime.fromisoformat,
+}
+
+
+def encoded_like(values: Sequence[Any], name: Name, kind: str) -> list[bytes] | None:
+    """Return the bytes of values as a column of this kind has them; None of another type.
+
+    Numbers, dates and instants may come as texts, out of a file.
+    """
+    if kind in _FROM_TEXT and all(isinstance(value, str) for value in values):
+        try:
+            values = [_FROM_TEXT[kind](value.strip()) for value in values]
+        except (ValueError, ArithmeticError):
+            raise ArgumentError(
+                f"a text is no value of unit {name!r}: write numbers in digits, dates and instants "
+                "as in 2026-11-18"
+            ) from None
+    cells = encoded(values, name)
+    return cells if letter_of(cells, name) == kind else None
+
+
 def class_hashes(key: Key, names: Sequence[Name], columns: Sequence[Sequence[bytes]]) -> Hashes:
     """Hash classes.
 

@@ -83,13 +83,14 @@ def erase(
     with session.turn() as turn:
         turn.allow(doing, doing.scope)
         person = identity if pseudonym is None else _behind(turn, doing, pseudonym)
-        result = Found.by(turn, lambda opened: opened.identity == person)
-        if person is None or not result.named:
+        whom = None if person is None else turn.person(person)
+        result = Found.by(turn, lambda item: whom == (item.identity and turn.person(item.identity)))
+        if whom is None or not result.named:
             error = UnknownPseudonymError("the store has no pseudonym of this person")
             turn.end(doing, "unknown", error, persons=0)
         _allow_all(turn, doing, {scope for scope, _ in result.named})
         result.bury(turn)
-        tags = [turn.tags.of_person(person)]
+        tags = [turn.tags.of_person(whom)]
         turn.record(doing, persons=1, erased=len(result.named), tags=tags)
         result.refuse_unreadable()
     return Erasure(len(result.named))

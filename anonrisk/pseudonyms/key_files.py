@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.paths import as_path, why_not
 from anonrisk.errors import SecretKeyError
 from anonrisk.pseudonyms.private_files import make_private, why_not_private, why_not_safe
-from anonrisk.pseudonyms.weak_keys import could_be_key
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +18,10 @@ _WHAT = "a key file"
 _MOST_BYTES = 65_536
 # As keys are written, and few files are called.
 _ONE_WORD = re.compile(r"[A-Za-z0-9+/=_-]+")
+# What variables are called.
+_VARIABLE = re.compile(r"[A-Z0-9]+(?:_[A-Z0-9]+)+")
+# Fewer characters are no key of 16 bytes or more, in whatever form.
+_SHORTEST = 24
 
 
 def read_key_file(path: Any, *, secret: bool = True, shared: bool = False) -> bytes:
@@ -47,6 +50,21 @@ def read_key_file(path: Any, *, secret: bool = True, shared: bool = False) -> by
     if problem:
         raise SecretKeyError(f"the key file {str(place)!r} is not taken: {problem}")
     return written
+
+
+def could_be_key(name: str) -> bool:
+    """Return whether the name of a variable or a file may be the key itself, given in its place.
+
+    Such a name is not quoted.
+
+    Examples
+    --------
+    >>> could_be_key("PSEUDONYM_KEY_OF_THE_HOSPITAL_2026"), could_be_key("pseudonyms.key")
+    (False, False)
+    >>> could_be_key("6b8f0ad1c7e2934f5581bd0c27fa9e36")
+    True
+    """
+    return len(name) >= _SHORTEST and not _VARIABLE.fullmatch(name)
 
 
 def write_key_file(path: Any, written: bytes, *, secret: bool = True) -> None:

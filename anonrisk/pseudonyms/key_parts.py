@@ -11,13 +11,14 @@ import hashlib
 import hmac
 import json
 import secrets
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 from anonrisk.core.arguments import line_of_text
 from anonrisk.core.render import named
 from anonrisk.errors import ArgumentError, SecretKeyError
 from anonrisk.pseudonyms.key_files import read_key_file, write_key_file
+from anonrisk.pseudonyms.never_pickled import NeverPickled
 
 if TYPE_CHECKING:
     import os
@@ -28,7 +29,7 @@ _LONGEST_NAME = 255
 _MOST_PARTS = 255
 
 
-class KeyPart:
+class KeyPart(NeverPickled):
     """One person's part of a key, which no repr or pickle gives away.
 
     `Key.split` makes parts, `Key.from_parts` puts them together.
@@ -108,10 +109,6 @@ class KeyPart:
     def __repr__(self) -> str:
         """Show whose part it is."""
         return f"KeyPart({self.number} of {self.of}, held by {named(self.holder)})"
-
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        """Reject to be pickled or copied into a file, a plan or another process."""
-        raise TypeError("a KeyPart is not pickled; save it to a file of its holder")
 
 
 def split(secret: bytes, holders: Sequence[Any]) -> tuple[KeyPart, ...]:

@@ -3,78 +3,76 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 import os
+import re
 import secrets
-from typing import TYPE_CHECKING, Any, NoReturn
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.arguments import one_of
 from anonrisk.core.render import kind_name
 from anonrisk.errors import SecretKeyError
-from anonrisk.pseudonyms.key_files import read_key_file
+from anonrisk.pseudonyms.key_files import could_be_key, read_key_file, write_key_file
 from anonrisk.pseudonyms.key_parts import KeyPart, joined, split
-from anonrisk.pseudonyms.weak_keys import LEAST_BYTES, could_be_key, why_weak
+from anonrisk.pseudonyms.never_pickled import NeverPickled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-ENCODINGS = ("text", "hex", "base64")
+_BYTES = 32
+# The last character of base64 holds four bits of the key, and two that are 0.
+_WRITTEN = re.compile(rb"[0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{42}[AEIMQUYcgkosw048]=")
+# 32 random bytes have fewer with a chance below 2 ** -40.
+_LEAST_DIFFERENT = 18
+_MAKE_ONE = "`anonrisk key -o FILE` makes one, and so does Key.generate().save(FILE)"
 
 
-class Key:
+class Key(NeverPickled):
     """A secret key that no repr, pickle or comparison gives away.
 
-    Make one with `from_env`, `from_file`, `from_bytes`, `from_parts` or `generate`. It needs at
-    least 16 bytes; take 32 random ones
-    (``python -c "import secrets; print(secrets.token_hex(32))"``). Keys that nobody drew by chance
-    are refused: repeated or counted bytes, and texts of low estimated entropy.
+    It is 32 random bytes: ``anonrisk key -o FILE`` or `generate` makes one, and `from_env`,
+    `from_file`, `from_bytes` or `from_parts` read it. A text that somebody typed is no key.
 
     Examples
     --------
     >>> key = Key.generate()
     >>> key
     Key(hidden)
-    >>> Key.from_bytes(b"too short")
+    >>> Key.from_bytes(b"a typed text is never a key here")
     Traceback (most recent call last):
     ...
-    anonrisk.errors.SecretKeyError: a key needs at least 16 bytes; this one has fewer
+    anonrisk.errors.SecretKeyError: this is a text, not a key; `anonrisk key -o FILE` makes one, ...
     """
 
     __slots__ = ("_holders", "_secret")
 
     def __init__(self, secret: bytes) -> None:
-        """Check the length and keep the bytes."""
+        """Check the bytes and keep them."""
         if not isinstance(secret, (bytes, bytearray)):
             raise SecretKeyError(
                 f"a key is made of bytes, not of {kind_name(secret)}; "
                 "see Key.from_env and Key.from_file"
             )
-        if len(secret) < LEAST_BYTES:
-            raise SecretKeyError(f"a key needs at least {LEAST_BYTES} bytes; this one has fewer")
-        if weak := why_weak(bytes(secret)):
-            raise SecretKeyError(
-                f"this key can be guessed: {weak}; take 32 random bytes, for example what "
-                "secrets.token_hex(32) gives"
-            )
+        if problem := _why_no_key(bytes(secret)):
+            raise SecretKeyError(f"{problem}; {_MAKE_ONE}")
         self._secret = bytes(secret)
         self._holders: tuple[str, ...] = ()
 
     @classmethod
     def from_bytes(cls, secret: bytes) -> Key:
-        """Take the bytes themselves, for example from a vault's client."""
+        """Take the 32 bytes themselves, for example from a vault's client."""
         return cls(secret)
 
     @classmethod
-    def from_env(cls, name: str, encoding: str = "text") -> Key:
-        """Read an environment variable.
+    def from_env(cls, name: str, *, unwrap: Callable[[bytes], bytes] | None = None) -> Key:
+        """Read an environment variable: 64 hexadecimal digits, or base64.
 
         Parameters
         ----------
         name : str
             Name of the variable. One that may be the key itself, by mistake, is in no error.
-        encoding : {"text", "hex", "base64"}
-            How the key is written there; ``"text"`` takes the UTF-8 bytes of it as they are.
+        unwrap : callable, optional
+            As in `from_file`.
 
         Examples
         --------
@@ -94,35 +92,40 @@ class Key:
         if written is None:
             called = "of this name" if could_be_key(name) else repr(name)
             raise SecretKeyError(f"environment variable {called} is not set")
-        return cls(_decoded(written.encode("utf-8", "surrogateescape"), encoding))
+        return cls(_read(written.encode("utf-8", "surrogateescape"), unwrap))
 
     @classmethod
     def from_file(
-        cls, path: str | os.PathLike[str], encoding: str = "text", *, shared: bool = False
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        shared: bool = False,
+        unwrap: Callable[[bytes], bytes] | None = None,
     ) -> Key:
-        """Read a file, unless others may read or exchange it.
+        """Read a file, 64 hexadecimal digits or base64, unless others may read or exchange it.
 
         Parameters
         ----------
         path : path
             The file.
-        encoding : {"text", "hex", "base64"}
-            ``"text"`` takes the bytes of the file as they are, but for one line end at its end,
-            which editors add.
         shared : bool
             Take a file that others may read, though not write to: containers mount secrets so.
             A folder that everybody may write to is then taken if its files are their owner's alone
             (the sticky bit).
+        unwrap : callable, optional
+            Turns what is stored, which others may then read, into the 32 bytes of the key: a call
+            of the service that wrapped it, such as ``lambda wrapped: kms.decrypt(wrapped)``.
         """
-        written = read_key_file(path, shared=shared)
-        if encoding == "text":
-            written = written.removesuffix(b"\n").removesuffix(b"\r")
-        return cls(_decoded(written, encoding))
+        return cls(_read(read_key_file(path, secret=unwrap is None, shared=shared), unwrap))
 
     @classmethod
     def generate(cls) -> Key:
-        """Make a random key of 32 bytes, for tests and trials: it is gone with the process."""
-        return cls(secrets.token_bytes(32))
+        """Make a random key of 32 bytes; `save` it, or it is gone with the process."""
+        return cls(secrets.token_bytes(_BYTES))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a new file that only its owner may read, in hexadecimal digits."""
+        write_key_file(path, self._secret.hex().encode() + b"\n")
 
     def split(self, *holders: str) -> tuple[KeyPart, ...]:
         """Make a part for each holder: all of them together have the key, fewer have nothing.
@@ -200,10 +203,6 @@ class Key:
         """Agree with equality, by way of a one-way function."""
         return hash(self.derived("hash"))
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        """Reject to be pickled or copied into a file, a plan or another process."""
-        raise TypeError("a Key is not pickled; read it again where it is needed")
-
 
 def hkdf(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
     """Derive bytes from a secret by HKDF-SHA-256 (RFC 5869).
@@ -235,13 +234,36 @@ def as_key(value: Any) -> Key:
     )
 
 
-def _decoded(written: bytes, encoding: str) -> bytes:
-    one_of(encoding, "encoding", ENCODINGS)
+def _why_no_key(secret: bytes) -> str:
+    """Return why bytes are no key that anybody drew; each rule refuses one in 2 ** 36 at most."""
+    if len(secret) != _BYTES:
+        return f"a key has {_BYTES} random bytes, this has {len(secret):,}"
     try:
-        if encoding == "hex":
-            return bytes.fromhex(written.decode("ascii").strip())
-        if encoding == "base64":
-            return base64.b64decode(b"".join(written.split()), altchars=b"-_", validate=True)
-    except (ValueError, binascii.Error):
-        raise SecretKeyError(f"the key is not written as {encoding}") from None
-    return written
+        if secret.decode().replace("\n", " ").isprintable():
+            return "this is a text, not a key"
+    except UnicodeDecodeError:
+        pass
+    steps = {(after - before) % 256 for before, after in pairwise(secret)}
+    if len(set(secret)) < _LEAST_DIFFERENT or len(steps) == 1:
+        return "these bytes are counted or repeated, not random"
+    return ""
+
+
+def _read(written: bytes, unwrap: Callable[[bytes], bytes] | None) -> bytes:
+    """Return the bytes of a key by its written form, or by what unwraps it."""
+    if unwrap is not None:
+        try:
+            return unwrap(written)
+        # What it says may quote the key.
+        except Exception as error:  # noqa: BLE001
+            why = f"unwrap= raised {type(error).__name__}"
+        raise SecretKeyError(f"the key cannot be unwrapped: {why}")
+    text = written.strip()
+    if not _WRITTEN.fullmatch(text):
+        raise SecretKeyError(
+            "a key is 32 random bytes, written as 64 hexadecimal digits or 44 characters of "
+            f"base64, and this is neither; {_MAKE_ONE}"
+        )
+    if text.endswith(b"="):
+        return base64.b64decode(text, altchars=b"-_")
+    return bytes.fromhex(text.decode("ascii"))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk.core.arguments import one_of
+from anonrisk.core.arguments import one_of, true_or_false
 from anonrisk.errors import ArgumentError, NotAllowedError, StoreError
 from anonrisk.pseudonyms import erasure, issuing, retention, rotation, verifying
 from anonrisk.pseudonyms.anchor import Anchor
@@ -22,6 +22,7 @@ from anonrisk.pseudonyms.arguments import (
 from anonrisk.pseudonyms.audit import AuditTrail
 from anonrisk.pseudonyms.collisions import safe_form
 from anonrisk.pseudonyms.keys import Key, as_key
+from anonrisk.pseudonyms.never_pickled import NeverPickled
 from anonrisk.pseudonyms.pseudonym import canonical
 from anonrisk.pseudonyms.rights import ANY, StoreSettings
 from anonrisk.pseudonyms.session import Doing, StoreSession, create, microseconds_now
@@ -247,7 +248,7 @@ class Upkeep:
         return retention.expire(self._session, doing)
 
 
-class IdentityProtector(Upkeep):
+class IdentityProtector(NeverPickled, Upkeep):
     """Issue pseudonyms, convert them between recipients, and reveal who is behind one.
 
     Fischer-Hübner's identity protector (Registratiekamer 1995). A pseudonym of a scope is the one
@@ -272,6 +273,9 @@ class IdentityProtector(Upkeep):
     keep_identities, keep_audit : int, optional
         Of a new store: after how many days identities that were not issued again, and events,
         expire.
+    fold_case : bool
+        Of a new store: whether the case of letters tells nobody apart, as in addresses of mail.
+        Who was erased as ``"Ann"`` is then not issued a pseudonym as ``"ann"`` either.
     format, length, people, max_collision
         How pseudonyms are written, as in `anonrisk.pseudonymize`.
 
@@ -331,6 +335,7 @@ class IdentityProtector(Upkeep):
         key_parts: int | None = None,
         keep_identities: int | None = None,
         keep_audit: int | None = None,
+        fold_case: bool | None = None,
         format: Alphabet = "hex",  # noqa: A002
         length: int | None = None,
         people: int | None = None,
@@ -339,10 +344,11 @@ class IdentityProtector(Upkeep):
         """Open the store, and check its key and its audit."""
         secret = as_key(key)
         self._form = safe_form(format, length, people, max_collision)
-        asked = {
+        asked: dict[str, Any] = {
             "key_parts": at_least_one(key_parts, "key_parts"),
             "keep_identities": at_least_one(keep_identities, "keep_identities"),
             "keep_audit": at_least_one(keep_audit, "keep_audit"),
+            "fold_case": None if fold_case is None else true_or_false(fold_case, "fold_case"),
         }
         settled = {name: value for name, value in asked.items() if value is not None}
         if admin is None and settled:
@@ -372,10 +378,6 @@ class IdentityProtector(Upkeep):
     def __repr__(self) -> str:
         """Show where, and neither the key nor a password in the address."""
         return f"IdentityProtector({self._session.store.place!r})"
-
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        """Reject to be pickled or copied: it holds the key."""
-        raise TypeError("an IdentityProtector is not pickled; open the store where it is needed")
 
     def __enter__(self) -> Self:
         """Close the store at the end of a block."""

@@ -30,6 +30,7 @@ import hashlib
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
@@ -154,6 +155,17 @@ def canonical(value: Any, column: Name = "identity") -> bytes:
     if isinstance(value, dt.date):
         return b"d" + value.isoformat().encode()
     raise refused(column, type(value).__name__)
+
+
+def folded(value: bytes) -> bytes:
+    """Return the canonical bytes of a text without the case of its letters; of others, the same.
+
+    Examples
+    --------
+    >>> folded(canonical("ANN")), folded(canonical(7))
+    (b'sann', b'i7')
+    """
+    return normalize("NFKC", value.decode()).casefold().encode() if value[:1] == b"s" else value
 
 
 def instant(value: dt.datetime, column: Name) -> int:

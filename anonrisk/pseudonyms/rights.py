@@ -41,12 +41,15 @@ class StoreSettings:
         Of how many holders' parts the key must be put together; 1 if of none.
     keep_identities, keep_audit : int or None
         After how many days identities and events expire; None: never.
+    fold_case : bool
+        Whether texts that differ by the case of letters alone are one person when erased.
     """
 
     admin: str
     key_parts: int = 1
     keep_identities: int | None = None
     keep_audit: int | None = None
+    fold_case: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,13 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core.documents import canonical
 from anonrisk.core.paths import as_path
 from anonrisk.errors import ManifestError, MissingLibraryError, SecretKeyError, WrongKeyError
 from anonrisk.pseudonyms.key_files import read_key_file, write_key_file
+from anonrisk.pseudonyms.never_pickled import NeverPickled
 from anonrisk.pseudonyms.ssh_agent import AgentKey, wire_form
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def key_id_of(key: Key | SigningKey | PublicKey) -> str:
     return f"hmac-sha256:{key.derived('manifest key id').hex()[:_ID_DIGITS]}"
 
 
-class SigningKey:
+class SigningKey(NeverPickled):
     """A private Ed25519 key that no repr or pickle gives away (extra ``releases``).
 
     Examples
@@ -235,10 +236,6 @@ class SigningKey:
     def __repr__(self) -> str:
         """Show nothing."""
         return "SigningKey(hidden)"
-
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        """Reject to be pickled or copied into a file, a plan or another process."""
-        raise TypeError("a SigningKey is not pickled; read it again where it is needed")
 
 
 class PublicKey:

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.errors import ArgumentError, MissingLibraryError, StoreError
+from anonrisk.pseudonyms.never_pickled import NeverPickled
 from anonrisk.pseudonyms.pseudonym import sized
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Opened:
 
 
 @dataclass(frozen=True)
-class Sealer:
+class Sealer(NeverPickled):
     """Seals and opens the identities of one store under the key of one epoch.
 
     Examples

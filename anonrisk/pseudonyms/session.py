@@ -15,7 +15,8 @@ from anonrisk.errors import AnonRiskError, NotAllowedError, StoreError, WrongKey
 from anonrisk.pseudonyms import clock
 from anonrisk.pseudonyms.audit import FIRST_EPOCH, AuditChain, head_of
 from anonrisk.pseudonyms.keys import Key, hkdf
-from anonrisk.pseudonyms.pseudonym import sized
+from anonrisk.pseudonyms.never_pickled import NeverPickled
+from anonrisk.pseudonyms.pseudonym import folded, sized
 from anonrisk.pseudonyms.replay import Known, caught_up
 from anonrisk.pseudonyms.rights import DAY
 from anonrisk.pseudonyms.sealing import Sealer
@@ -168,6 +169,10 @@ class Turn:
         """Make keyed tags by which something is known again, also after a rotation."""
         return Tags(unwrapped(self.keys.sealer, self.about, TAG_KEY))
 
+    def person(self, identity: bytes) -> bytes:
+        """Return what tells erased persons apart: not the case of letters, if so settled."""
+        return folded(identity) if self.keeping.settings.fold_case else identity
+
     def is_past(self, day: int) -> bool:
         """Return whether an identity that was last issued on this day is kept no longer."""
         keep = self.keeping.settings.keep_identities
@@ -176,7 +181,7 @@ class Turn:
     def is_erased(self, identity: bytes) -> bool:
         """Return whether this person was erased."""
         erased = self.keeping.erased
-        return bool(erased) and self.tags.of_person(identity) in erased
+        return bool(erased) and self.tags.of_person(self.person(identity)) in erased
 
 
 # Under this name the store keeps the key of tags, wrapped by the present key.
@@ -269,7 +274,7 @@ class StoreSession:
 
 
 @dataclass(frozen=True, repr=False)
-class Tags:
+class Tags(NeverPickled):
     """Keyed tags by which something is known again that is not written down."""
 
     secret: bytes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anonrisk.cli.source import Source
+    from anonrisk.releases.ledger.chain import LedgerEntry
     from anonrisk.releases.ledger.ledger import Ledger
     from anonrisk.releases.release.approvals import Approval
     from anonrisk.releases.release.verdict import ReleaseVerdict
@@ -43,6 +45,9 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     check = todo.add_parser("check", help="judge the tables, joined, and after earlier releases")
     check.add_argument("release", metavar="RELEASE", help=_RELEASE)
     _of_ledger(check)
+    check.add_argument(
+        "--new", action="store_true", help="there is no ledger yet: this is the first release"
+    )
     check.add_argument("--approvals", metavar="PATH", help=_APPROVALS)
     group = check.add_argument_group("gate")
     group.add_argument("--junit", metavar="PATH", help="write the findings as JUnit XML")
@@ -134,10 +139,50 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
         (verify, _verify),
         (show, _show),
         (diff, _diff),
+        *_lives(todo),
     )
     for parts, run in actions:
         options.of_output(parts, to_file=parts not in (check, publish, mend))
         parts.set_defaults(run=run)
+
+
+def _lives(todo: Any) -> tuple[tuple[Any, Callable[..., Outcome]], ...]:
+    """Add what is done to a ledger after publishing."""
+    withdraw = _of_life(todo, "withdraw", "take a release back; its next revision may follow")
+    withdraw.add_argument("name", metavar="NAME", help="of the release, as `show` lists it")
+    withdraw.add_argument(
+        "--nobody-received",
+        action="store_true",
+        help="nobody got it: later releases are not compared with it (default: they are)",
+    )
+    rotate = _of_life(todo, "rotate", "give the ledger another key")
+    rotate.add_argument("--new-key-file", required=True, metavar="PATH", help="the key it gets")
+    expire = _of_life(todo, "expire", "delete states of old releases, but the last of each table")
+    expire.add_argument("--before", required=True, type=_day, metavar="DATE", help="as 2026-11-18")
+    erase = _of_life(todo, "erase", "take a person out of every state of the ledger")
+    erase.add_argument(
+        "--person",
+        required=True,
+        metavar="PATH",
+        help="a text file whose only line is the value of the unit that is theirs",
+    )
+    clock = _of_life(todo, "accept-clock", "go on although the last entry lies ahead of this clock")
+    return (
+        (withdraw, _withdraw),
+        (rotate, _rotate),
+        (expire, _expire),
+        (erase, _erase),
+        (clock, _accept_clock),
+    )
+
+
+def _of_life(todo: Any, name: str, said: str) -> argparse.ArgumentParser:
+    """Add an action that writes into a ledger and publishes nothing."""
+    parser: argparse.ArgumentParser = todo.add_parser(name, help=said)
+    parser.add_argument("--by", required=True, help="who decides it")
+    parser.add_argument("--reason", required=True, help="why; it is kept in the ledger as it is")
+    _of_ledger(parser, required=True)
+    return parser
 
 
 def _of_ledger(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
@@ -162,7 +207,7 @@ def _check(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     results: list[ReleaseVerdict] = []
 
     def page() -> Report:
-        results.append(release.check(_ledger(args), approvals=_approvals(args)))
+        results.append(release.check(_ledger(args, new=args.new), approvals=_approvals(args)))
         return results[0].report()
 
     if args.page is None:
@@ -229,12 +274,12 @@ def _mend(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     return Outcome(f"{summary.text}\nWrote {shown(written)}", summary.document)
 
 
-def _lines_of(path: str) -> list[str]:
+def _lines_of(path: str, option: str = "--erased") -> list[str]:
     try:
         return Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no text in UTF-8"
-        raise ArgumentError(f"cannot read --erased {path!r}: {why}") from None
+        raise ArgumentError(f"cannot read {option} {path!r}: {why}") from None
 
 
 def _verify(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
@@ -295,16 +340,59 @@ def _diff(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     return Outcome.of(compared, *compared, **compared.to_dict())
 
 
-def _ledger(args: argparse.Namespace) -> Ledger | None:
+def _withdraw(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    about = {"by": args.by, "reason": args.reason, "received": not args.nobody_received}
+    return _added(_opened(args).withdraw(args.name, **about))
+
+
+def _rotate(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    from anonrisk.pseudonyms.keys import Key
+
+    key = Key.from_file(args.new_key_file, shared=args.key_shared)
+    return _added(_opened(args).rotate(key, by=args.by, reason=args.reason))
+
+
+def _day(text: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a day, as 2026-11-18") from None
+
+
+def _expire(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    entry = _opened(args).expire(args.before, by=args.by, reason=args.reason)
+    return Outcome("Nothing is so old.", Outcome.of().document) if entry is None else _added(entry)
+
+
+def _erase(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    persons = _lines_of(args.person, "--person")
+    if len(persons) != 1:
+        raise ArgumentError(
+            f"--person holds {len(persons):,} lines: one person is erased at a time"
+        )
+    return _added(_opened(args).erase(persons[0], by=args.by, reason=args.reason))
+
+
+def _accept_clock(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    return _added(_opened(args).accept_clock(by=args.by, reason=args.reason))
+
+
+def _added(entry: LedgerEntry) -> Outcome:
+    return Outcome.of(entry, entry=vars(entry), head=entry.head)
+
+
+def _ledger(args: argparse.Namespace, *, new: bool = False) -> Ledger | None:
     if args.ledger is None and args.head is not None:
         raise ArgumentError("--head is that of a ledger: say --ledger as well")
-    return None if args.ledger is None else _opened(args)
+    if args.ledger is None and new:
+        raise ArgumentError("--new is about a ledger: say --ledger as well")
+    return None if args.ledger is None else _opened(args, new=new)
 
 
 def _opened(args: argparse.Namespace, *, new: bool = False) -> Ledger:
     from anonrisk.releases.ledger.ledger import Ledger
 
-    ledger = Ledger(args.ledger, key=options.key_of(args), new=new)
+    ledger = Ledger(args.ledger, key=options.key_of(args), new="when published" if new else False)
     if args.head is not None:
         ledger.verify(head=args.head)
     return ledger

@@ -77,6 +77,14 @@ class KeyedValues(_Arrays):
             (classes, persons, values), rows = added_up([classes, persons, values], rows)
         return cls(classes, persons, values, rows)
 
+    def without(self, person: Hashes) -> KeyedValues:
+        """Return the entries of everybody else."""
+        if self.persons is None:
+            return self
+        kept = (self.persons != person).any(axis=1)
+        parts = (self.classes, self.persons, self.values, self.rows)
+        return KeyedValues(*(part[kept] for part in parts))
+
     def merge(self, other: KeyedValues) -> KeyedValues:
         """Add up the entries of two tables."""
         return KeyedValues.of(
@@ -157,6 +165,22 @@ class KeyedCounts(_Arrays):
             dict(values),
             n_rows=int(rows.sum()),
             n_dropped=n_dropped,
+        )
+
+    def without(self, person: Hashes) -> KeyedCounts:
+        """Return the counts without a person, whose hash is the only row of `person`."""
+        if self.persons is None:
+            return self
+        kept = (self.persons != person).any(axis=1)
+        values = {name: item.without(person) for name, item in self.values.items()}
+        rows = self.rows[kept]
+        return replace(
+            self,
+            classes=self.classes[kept],
+            persons=self.persons[kept],
+            rows=rows,
+            values=values,
+            n_rows=int(rows.sum()),
         )
 
     def merge(self, other: KeyedCounts) -> KeyedCounts:

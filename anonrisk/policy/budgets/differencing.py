@@ -62,6 +62,11 @@ class Differencing(base.ReleaseBudget):
     k: int
     net: bool = False
 
+    @classmethod
+    def implies(cls, own: Mapping[str, str], other: Mapping[str, str]) -> bool:
+        """Return whether it says as much: who is among fewer than k is among fewer than k + 1."""
+        return int(own["k"]) >= int(other["k"]) and {**own, "k": ""} == {**other, "k": ""}
+
     def of(
         self, compared_releases: ComparedReleases, stable_unit: str | None = None
     ) -> base.Value | Problem:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass, fields
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal
 
+from anonrisk.core.arguments import true_or_false
 from anonrisk.core.database import (
     check_installed,
     has_tables,
@@ -19,213 +21,43 @@ from anonrisk.core.database import (
     withheld,
     writing,
 )
-from anonrisk.core.documents import Reader, canonical
-from anonrisk.core.render import PrintedFields, PrintedTable, count_of, kind_name, named, shown
-from anonrisk.core.results import Document
+from anonrisk.core.render import kind_name, shown
 from anonrisk.errors import ArgumentError, LedgerError, LedgerMovedError, WrongKeyError
 from anonrisk.policy.finding import PASS
-from anonrisk.pseudonyms.clock import CLOCKS_DIFFER
-from anonrisk.pseudonyms.hash_chain import ChainWords, linked
+from anonrisk.pseudonyms.arguments import name_of, reason_of
+from anonrisk.pseudonyms.encoding import encoded_like, person_hashes
 from anonrisk.pseudonyms.keys import Key, as_key
 from anonrisk.pseudonyms.private_files import private_file
-from anonrisk.pseudonyms.pseudonym import sized
-from anonrisk.releases.ledger.manifest import Manifest, moment
+from anonrisk.pseudonyms.sealing import Sealer
+from anonrisk.pseudonyms.session import unwrapped
+from anonrisk.releases.ledger.chain import (
+    NEVER_HANDED_OUT,
+    NO_RELEASE,
+    PUBLISH,
+    RECALLED,
+    ROTATE,
+    Chain,
+    LedgerEntries,
+    LedgerEntry,
+)
+from anonrisk.releases.ledger.manifest import Manifest, current_time, moment
 from anonrisk.releases.state.file import qid_of
 from anonrisk.releases.state.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from sqlalchemy import Connection, MetaData
 
     from anonrisk.core.columns import Qid
     from anonrisk.releases.release.published_files import AnyPath
 
-
-# The seal of an entry is HMAC-SHA-256, under a subkey of the ledger's key, over its content, which
-# names the seal of the entry before; that of the first names a beginning that belongs to one ledger
-# alone. Without the key no entry can be changed, put in, taken out of the middle or moved. What is
-# cut off at the end leaves a chain that is whole: that is seen by a head that was kept elsewhere.
-
-_READER = Reader("entry of the ledger", LedgerError)
-_WORDS = ChainWords("entry", "entries", "ledger", "seal", LedgerError)
-_SHOWN = 20
-
-
-@dataclass(frozen=True, repr=False)
-class LedgerEntry(Document, PrintedFields):
-    """One publication, as a ledger remembers it.
-
-    Attributes
-    ----------
-    number : int
-        Its place in the ledger, from 1.
-    release, audience, by, at : str
-        Which release was published, for whom, by whom and when.
-    policy_digest : str or None
-        By which policy.
-    status : str
-        What the verdict was.
-    manifest_sha256 : str
-        SHA-256 of its manifest.
-    states : dict of str to str
-        A keyed digest of the state of each table.
-    previous : str
-        The seal of the entry before.
-    seal : str
-        The seal of this one.
-    """
-
-    number: int
-    release: str
-    audience: str
-    by: str
-    at: str
-    policy_digest: str | None
-    status: str
-    manifest_sha256: str
-    states: Mapping[str, str]
-    previous: str
-    seal: str
-
-    @property
-    def head(self) -> str:
-        """What names the ledger as it was after this entry."""
-        return f"{self.number}:{self.seal}"
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """The tables whose states are kept."""
-        return tuple(sorted(self.states))
-
-    def _rows(self) -> list[list[str]]:
-        return [*super()._rows(), ["tables", ", ".join(map(named, self.tables)) or "-"]]
-
-
-@dataclass(frozen=True, repr=False)
-class LedgerEntries(PrintedTable):
-    """The entries of a ledger, whose chain was found unbroken.
-
-    Attributes
-    ----------
-    items : tuple of LedgerEntry
-        In the order in which they were published.
-    beginning : str
-        The head of the ledger before its first entry.
-    """
-
-    items: tuple[LedgerEntry, ...]
-    beginning: str
-
-    @property
-    def head(self) -> str:
-        """What names the ledger as it is; keep it elsewhere, and give it to `Ledger.verify`."""
-        return self.items[-1].head if self.items else self.beginning
-
-    def of(self, release: str) -> LedgerEntry | None:
-        """Return the entry of a release, if it has one."""
-        return next((entry for entry in self.items if entry.release == release), None)
-
-    def refuse_other(self, head: str) -> None:
-        """Raise unless the ledger once had this head."""
-        heads = (self.beginning, *(entry.head for entry in self.items))
-        number = _WORDS.number_of(head)
-        result = heads[number] if number < len(heads) else None
-        _WORDS.refuse_other(head, result, len(self.items))
-
-    def __iter__(self) -> Iterator[LedgerEntry]:
-        return iter(self.items)
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __getitem__(self, place: int) -> LedgerEntry:
-        return self.items[place]
-
-    def _lines(self) -> list[str]:
-        return [f"Ledger of {count_of(len(self.items), 'entry', 'entries')}"]
-
-    def _header(self) -> tuple[str, ...]:
-        return "entry", "release", "audience", "at", "by", "tables"
-
-    def _rows(self) -> list[list[str]]:
-        return [
-            [
-                f"{item.number:,}",
-                *map(named, (item.release, item.audience, item.at, item.by)),
-                ", ".join(map(named, item.tables)),
-            ]
-            for item in self.items[-_SHOWN:]
-        ]
-
-    def _notes(self) -> list[str]:
-        earlier = len(self.items) - _SHOWN
-        return [f"({earlier:,} earlier not shown)"] if earlier > 0 else []
-
-
-@dataclass(frozen=True)
-class Chain:
-    """Makes and checks the seals of one ledger."""
-
-    secret: bytes
-    of_states: bytes
-    ledger: str
-
-    @classmethod
-    def of(cls, key: Key, ledger: str) -> Self:
-        """Derive what is needed from the key, for the ledger with this id."""
-        return cls(key.derived("ledger"), key.derived("ledger state"), ledger)
-
-    def __repr__(self) -> str:
-        """Show no key."""
-        return f"Chain({self.ledger})"
-
-    @property
-    def beginning(self) -> str:
-        """The head of the ledger before its first entry."""
-        return f"0:{self._seal(canonical({'anonrisk_ledger': self.ledger}))}"
-
-    def state_digest(self, table: str, state: bytes) -> str:
-        """Return a keyed digest of the state of a table."""
-        message = sized(table.encode("utf-8", "surrogatepass")) + state
-        return hmac.digest(self.of_states, message, "sha256").hex()
-
-    def link(self, head: str, about: Mapping[str, Any]) -> tuple[LedgerEntry, str]:
-        """Make the entry that follows a head; give it with the content that is stored."""
-        content = linked(head, about)
-        return LedgerEntry(**_READER.json(content), seal=self._seal(content)), content
-
-    def entries(self, rows: Iterable[Any]) -> LedgerEntries:
-        """Read the rows of the database, in order; raise where the chain is broken."""
-        items: list[LedgerEntry] = []
-        head = self.beginning
-        for row in rows:
-            items.append(self._entry(len(items) + 1, head.partition(":")[2], row))
-            head = items[-1].head
-        return LedgerEntries(tuple(items), self.beginning)
-
-    def _entry(self, number: int, previous: str, row: Any) -> LedgerEntry:
-        _WORDS.check_place(number, row.number)
-        changed = _WORDS.changed(number)
-        texts = (row.content, row.seal, row.release)
-        if not all(isinstance(text, str) and text.isascii() for text in texts[:2]):
-            raise changed
-        if not hmac.compare_digest(self._seal(row.content), row.seal):
-            raise changed
-        stored = _READER.json(row.content)
-        if stored["release"] != row.release:
-            raise changed
-        names = {field.name for field in fields(LedgerEntry)} - {"seal"}
-        _WORDS.check_link(stored, number, previous, names)
-        return LedgerEntry(**stored, seal=row.seal)
-
-    def _seal(self, content: str) -> str:
-        return hmac.digest(self.secret, content.encode(), "sha256").hex()
-
-
-VERSION = 1
+VERSION = 2
 _ABOUT, _ENTRY, _PART = "anonrisk_ledger_about", "anonrisk_ledger", "anonrisk_ledger_part"
 _MANIFEST, _STATE = "manifest", "state"
+_LATER = "when published"
+# Under these names a ledger keeps keys that it had, wrapped by the present one.
+_STATE_KEY, _OLD = "state key", "sealing key {}"
 
 
 class Ledger:
@@ -241,10 +73,13 @@ class Ledger:
     url : str or path
         The path of an SQLite file, which only its owner may read, or a URL of SQLAlchemy.
     key : Key or bytes
-        The key of the ledger and of its states.
-    new : bool
+        The key of the ledger. States are made with `state_key`: the first key that it had, which
+        it keeps, wrapped, when its key is rotated.
+    new : bool or "when published"
         Make a new ledger; one that is there already is refused. Without it, one that is not there
         is: a ledger that was moved away must not look like one without any publication.
+        ``"when published"`` makes it together with its first entry: before that, releases are
+        checked as the first, and what is not published leaves nothing.
 
     Examples
     --------
@@ -260,25 +95,37 @@ class Ledger:
     anonrisk.errors.LedgerError: there is no ledger in SQLite file ...; new=True makes one (--new)
     """
 
-    def __init__(self, url: AnyPath, key: Key | bytes, *, new: bool = False) -> None:
+    def __init__(
+        self, url: AnyPath, key: Key | bytes, *, new: bool | Literal["when published"] = False
+    ) -> None:
         """Open the ledger, and check that it is one and that this is its key."""
+        if new not in (False, True, _LATER):
+            raise ArgumentError(f"new= is True, False or {_LATER!r}")
         check_installed("a ledger")
-        self.key = as_key(key)
+        self.key = self.state_key = as_key(key)
         self._engine, self.place = open_store(url, "a ledger")
         self._tables = _tables()
-        if self._engine.dialect.name == "sqlite":
-            self._check_file(new=new)
+        self._is_file = self._engine.dialect.name == "sqlite"
+        # What is said of a ledger that is made with its first entry.
+        self._unmade: dict[str, str] | None = None
+        is_there = not self._is_file or self._has_file(make=new is True)
+        if self._is_file:
             keep_on_disk(self._engine)
-        with self._withheld():
-            about = self._about()
+        about = None
+        # Who reads a file of SQLite that is not there makes it.
+        if is_there:
+            with self._withheld():
+                about = self._about()
         if new:
             if about is not None:
-                raise LedgerError(f"{self.place} holds a ledger already: leave new=True out")
-            with self._withheld():
-                about = self._make()
+                raise self._already()
+            about = self._unmade = self._of_a_new_one()
         if about is None:
             raise self._none()
         self._chain = self._checked(about)
+        if new is True:
+            with self._changing():
+                pass
 
     # ---- what is in it ----------------------------------------------------------------------
 
@@ -289,6 +136,8 @@ class Ledger:
 
     def entries(self) -> LedgerEntries:
         """Return all entries in order; raise if one was changed, taken out, put in or moved."""
+        if self._unmade is not None:
+            return self._chain.entries(())
         with self._withheld(), reading(self._engine) as connection:
             return self._entries(connection)
 
@@ -298,20 +147,35 @@ class Ledger:
 
     def manifest(self, release: str) -> Manifest:
         """Return the manifest of a release, also where the process that published it was killed."""
+        if self._unmade is not None:
+            raise _not_in_it(release)
         with self._withheld(), reading(self._engine) as connection:
             entry = self._entries(connection).of(release)
             if entry is None:
-                raise LedgerError(f"release {release!r} is not in the ledger")
+                raise _not_in_it(release)
             return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
 
+    def last_with(self, table: str) -> Manifest | None:
+        """Return the manifest of the last release that had a table, if one had it."""
+        if self._unmade is not None:
+            return None
+        with self._withheld(), reading(self._engine) as connection:
+            for entry in reversed(self._entries(connection).items):
+                if table in entry.states:
+                    return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
+        return None
+
     def states(self, table: str) -> Iterator[tuple[LedgerEntry, State]]:
-        """Yield the state of a table in every release that had it, one at a time, in order."""
+        """Yield the state of a table in every release that had it, one at a time, in order.
+
+        Of a release that was withdrawn before anybody had it there is none.
+        """
         for entry, data in self.state_bytes(table):
-            yield entry, State.from_bytes(data, key=self.key)
+            yield entry, State.from_bytes(data, key=self.state_key)
 
     def state_bytes(self, table: str) -> Iterator[tuple[LedgerEntry, bytes]]:
         """Yield the same as they are stored."""
-        for entry in self.entries():
+        for entry in self._held():
             if table in entry.states:
                 yield entry, self._states_in(entry)[table]
 
@@ -320,10 +184,14 @@ class Ledger:
 
         A table may get another name, and its people are in it all the same.
         """
-        for entry in self.entries():
+        for entry in self._held():
             for name, data in self._states_in(entry).items():
                 if name == table or qid_of(data) == qid:
-                    yield entry, name, State.from_bytes(data, key=self.key)
+                    yield entry, name, State.from_bytes(data, key=self.state_key)
+
+    def _held(self) -> list[LedgerEntry]:
+        """Return the entries of what somebody may hold."""
+        return [entry for entry in self.entries() if entry.withdrawn != NEVER_HANDED_OUT]
 
     def _states_in(self, entry: LedgerEntry) -> dict[str, bytes]:
         with self._withheld(), reading(self._engine) as connection:
@@ -344,6 +212,13 @@ class Ledger:
         LedgerEntries
             The entries, with the head to keep.
         """
+        entries = self._whole() if self._unmade is None else self.entries()
+        if head is not None:
+            entries.refuse_other(head)
+        return entries
+
+    def _whole(self) -> LedgerEntries:
+        """Read everything in one transaction."""
         with self._withheld(), reading(self._engine) as connection:
             entries = self._entries(connection)
             for entry in entries:
@@ -353,8 +228,6 @@ class Ledger:
             beyond = part.select().where(~known)
             if connection.execute(beyond.limit(1)).first():
                 raise LedgerError("the ledger holds a state of no entry: its end was cut off")
-        if head is not None:
-            entries.refuse_other(head)
         return entries
 
     # ---- publishing -------------------------------------------------------------------------
@@ -370,7 +243,7 @@ class Ledger:
 
         A release that is in the ledger already is not put in again: its entry is given, so that
         who does not know whether a killed process got so far asks again. Another one of that name
-        is refused.
+        is refused, unless that was withdrawn: then it is the next revision.
 
         Parameters
         ----------
@@ -393,6 +266,9 @@ class Ledger:
             )
         kept = {table: self._bytes_of(state, table) for table, state in (states or {}).items()}
         about = {
+            **NO_RELEASE,
+            "action": PUBLISH,
+            "reason": "",
             "release": manifest.release,
             "audience": manifest.audience,
             "by": manifest.by,
@@ -402,31 +278,237 @@ class Ledger:
             "manifest_sha256": manifest.sha256,
             "states": {t: self._chain.state_digest(t, state) for t, state in kept.items()},
         }
-        with self._withheld(), writing(self._engine, "ledger") as connection:
-            entries = self._entries(connection)
+        with self._changing() as (connection, entries):
             result = entries.of(manifest.release)
-            if result is not None:
+            if result is not None and not result.withdrawn:
                 return self._again(connection, result, manifest, about)
+            about["revision"] = 1 if result is None else result.revision + 1
             for head in (manifest.previous, expected_head):
                 if head not in (None, entries.head):
                     raise _moved(entries, head)
-            if entries.items and moment(manifest.at) < moment(entries[-1].at) - CLOCKS_DIFFER:
-                raise LedgerError(
-                    f"the manifest is of {manifest.at}, before the last entry of the ledger "
-                    f"({entries[-1].at}): one of the two clocks is wrong"
-                )
-            made, content = self._chain.link(entries.head, about)
-            self._insert(connection, made, content, manifest, kept)
-            # A trigger or a rule of the database may have made something else of it.
-            if self._entries(connection).head != made.head:
-                raise LedgerError(f"{self.place} did not keep the entry")
-            self._parts(connection, made)
-        return made
+            entries.refuse_before(manifest.at)
+            parts = {(_MANIFEST, ""): manifest.to_bytes()}
+            parts |= {(_STATE, table): state for table, state in kept.items()}
+            return self._write(connection, entries, about, parts)
+
+    # ---- a life after publishing ------------------------------------------------------------
+
+    def accept_clock(self, *, by: str, reason: str) -> LedgerEntry:
+        """Go on although the clock of this machine is behind the last entry.
+
+        Nothing is published while it is by more than five minutes: either this clock is wrong, and
+        is set right, or that of the last entry was.
+
+        Parameters
+        ----------
+        by : str
+            Who decides it.
+        reason : str
+            Why; must not be blank.
+        """
+        about = self._doing("accept_clock", by, reason)
+        with self._changing() as (connection, entries):
+            if not entries.is_after(about["at"]):
+                raise ArgumentError("the clock is not behind the last entry: nothing is to accept")
+            return self._write(connection, entries, about)
+
+    def withdraw(self, release: str, *, by: str, reason: str, received: bool = True) -> LedgerEntry:
+        """Take a release back: its manifest is verified no more, and its name is free again.
+
+        What was received cannot be taken back: later releases are judged together with it all the
+        same. A corrected release of that name is published as its next revision.
+
+        Parameters
+        ----------
+        release : str
+            Its name.
+        by : str
+            Who takes it back.
+        reason : str
+            Why; must not be blank.
+        received : bool
+            Whether anybody may have got it. If nobody has, it is compared with no more; who learns
+            later that somebody has, withdraws it once more and says so.
+        """
+        told = RECALLED if true_or_false(received, "received") else NEVER_HANDED_OUT
+        about = self._doing("withdraw", by, reason)
+        with self._changing() as (connection, entries):
+            entry = entries.of(release)
+            if entry is None:
+                raise _not_in_it(release)
+            if entry.withdrawn and (entry.withdrawn, told) != (NEVER_HANDED_OUT, RECALLED):
+                raise LedgerError(f"release {release!r} was withdrawn already: {entry.withdrawn}")
+            entries.refuse_before(about["at"])
+            details = {"entry": entry.number, "withdrawn": told}
+            about |= {"release": entry.release, "revision": entry.revision, "details": details}
+            return self._write(connection, entries, about)
+
+    def rotate(self, new_key: Key | bytes, *, by: str, reason: str) -> LedgerEntry:
+        """Give the ledger another key: only that one opens and seals it from then on.
+
+        Heads that were kept elsewhere hold. States stay as they are, since nobody has the values
+        that they are hashes of: whoever had the old key and a copy can try values still. What the
+        old key sealed, manifests and approvals, only the old one verifies.
+
+        Parameters
+        ----------
+        new_key : Key or bytes
+            The key that it gets; this object goes on with it.
+        by : str
+            Who does it.
+        reason : str
+            Why; must not be blank.
+        """
+        key, about = as_key(new_key), self._doing(ROTATE, by, reason)
+        if key in (self.key, self.state_key):
+            raise ArgumentError("the ledger has or had this key: rotate to a new one")
+        before = self.key, self._chain
+        sealed, ledger = self._chain.secrets, self._chain.ledger
+        try:
+            with self._changing() as (connection, entries):
+                entries.refuse_before(about["at"])
+                self._say(connection, self._about_key(key))
+                self._chain = Chain.of(key, ledger, earlier=sealed, states=self.state_key)
+                self.key = key
+                return self._write(connection, entries, about)
+        except BaseException:
+            self.key, self._chain = before
+            raise
+
+    def expire(self, before: dt.date, *, by: str, reason: str) -> LedgerEntry | None:
+        """Delete states of releases that are older than a day; entries and manifests stay.
+
+        Whoever holds those releases may compare them all the same, and nobody sees any more what
+        they learn. The last state of every table is kept, however old it is.
+
+        Parameters
+        ----------
+        before : date
+            Releases of earlier days expire, in UTC.
+        by : str
+            Who does it.
+        reason : str
+            Why; must not be blank.
+
+        Returns
+        -------
+        LedgerEntry or None
+            None if nothing is so old; then nothing is written.
+        """
+        if type(before) is not dt.date:
+            raise ArgumentError(f"before must be a date, not {kind_name(before)}")
+        about = self._doing("expire", by, reason)
+        with self._changing() as (connection, entries):
+            entries.refuse_before(about["at"])
+            gone: dict[str, dict[str, None]] = {}
+            later: set[str] = set()
+            at = moment(about["at"])
+            for entry in reversed(entries.items):
+                # An entry whose clock was ahead is no younger than those that follow it.
+                at = min(at, moment(entry.at))
+                never = entry.withdrawn == NEVER_HANDED_OUT
+                for table in entry.states:
+                    if (never or table in later) and at.date() < before:
+                        gone.setdefault(str(entry.number), {})[table] = None
+                        self._keep_state(connection, entry.number, table, None)
+                later.update(() if never else entry.states)
+            if not gone:
+                return None
+            return self._write(connection, entries, {**about, "details": {"states": gone}})
+
+    def erase(self, person: Any, *, by: str, reason: str) -> LedgerEntry:
+        """Take a person out of every state, so that nobody finds them by trying any more.
+
+        The last release of each table must be without them: publish one first, so that it is judged
+        together with those that have them (``Release.mend(erased=…)``). The entry names nobody, and
+        says which states have changed.
+
+        Parameters
+        ----------
+        person : value
+            The value of the unit that is theirs, as the tables have it.
+        by : str
+            Who does it.
+        reason : str
+            Why; must not be blank, and name nobody.
+        """
+        about = self._doing("erase", by, reason)
+        with self._changing() as (connection, entries):
+            entries.refuse_before(about["at"])
+            gone: dict[str, dict[str, str]] = {}
+            later: set[str] = set()
+            for entry in reversed(entries.items):
+                never = entry.withdrawn == NEVER_HANDED_OUT
+                for (kind, table), data in self._parts(connection, entry).items():
+                    rest = None if kind != _STATE else self._without(data, person)
+                    if rest is None:
+                        continue
+                    if not never and table not in later:
+                        raise LedgerError(
+                            f"the last release of table {table!r}, {entry.release!r}, has this "
+                            "person: publish one without them first, judged together with this one "
+                            "(anonrisk release mend --erased), and erase them then"
+                        )
+                    self._keep_state(connection, entry.number, table, rest)
+                    digest = self._chain.state_digest(table, rest)
+                    gone.setdefault(str(entry.number), {})[table] = digest
+                later.update(() if never else entry.states)
+            if not gone:
+                raise LedgerError("no state in the ledger has this person: nothing was erased")
+            return self._write(connection, entries, {**about, "details": {"states": gone}})
+
+    def _without(self, data: bytes, person: Any) -> bytes | None:
+        """Return a state without a person; None if it has not got them."""
+        state = State.from_bytes(data, key=self.state_key)
+        counts = state.counts
+        if counts.unit is None:
+            return None
+        cells = encoded_like([person], counts.unit, counts.kinds[counts.unit])
+        if cells is None:
+            return None
+        rest = counts.without(person_hashes(self.state_key, cells))
+        same = len(rest.classes) == len(counts.classes)
+        return None if same else State(rest, self.state_key).to_bytes()
+
+    def _keep_state(
+        self, connection: Connection, number: int, table: str, data: bytes | None
+    ) -> None:
+        """Put another state in the place of one, or none."""
+        part = self._tables.tables[_PART]
+        mine = (part.c.number == number) & (part.c.kind == _STATE) & (part.c.name == table)
+        connection.execute(part.delete().where(mine))
+        if data is not None:
+            row = {"number": number, "kind": _STATE, "name": table, "data": data}
+            connection.execute(part.insert(), row)
+
+    def _about_key(self, key: Key) -> dict[str, str]:
+        """Return what the ledger says of a key that it gets, and keeps under it of those before."""
+        chain = self._chain
+        epoch = len(chain.secrets) + 1
+        kept = {_OLD.format(number): item for number, item in enumerate(chain.secrets, 1)}
+        kept[_STATE_KEY] = self.state_key.reveal()
+        sealer = Sealer.of(key, chain.ledger, epoch)
+        wrapped = {name: sealer.wrap(secret, name).hex() for name, secret in kept.items()}
+        return {"epoch": str(epoch), "key check": _key_check(key, chain.ledger, epoch), **wrapped}
+
+    def _say(self, connection: Connection, about: Mapping[str, str]) -> None:
+        """Let the ledger say this of itself from now on."""
+        table = self._tables.tables[_ABOUT]
+        connection.execute(table.delete().where(table.c.name.in_(list(about))))
+        rows = [{"name": name, "value": value} for name, value in about.items()]
+        connection.execute(table.insert(), rows)
+
+    def _doing(self, action: str, by: str, reason: str) -> dict[str, Any]:
+        """Return the content of an entry that publishes nothing."""
+        if self._unmade is not None:
+            raise self._none()
+        said = {"by": name_of(by, "by"), "reason": reason_of(reason), "at": current_time()}
+        return {**NO_RELEASE, "action": action, **said}
 
     def _bytes_of(self, state: State | bytes, table: str) -> bytes:
         if isinstance(state, bytes):
             return state
-        if state.key != self.key:
+        if state.key != self.state_key:
             raise WrongKeyError(f"the state of table {table!r} has another key than the ledger")
         return state.to_bytes()
 
@@ -459,30 +541,40 @@ class Ledger:
             return ledger_entry
         raise LedgerError(
             f"release {manifest.release!r} is entry {ledger_entry.number:,} of the ledger already, "
-            "with something else in it: give this one another name"
+            "with something else in it: give this one another name, or withdraw that one first"
         )
 
-    def _insert(
+    def _write(
         self,
         connection: Connection,
-        made: LedgerEntry,
-        content: str,
-        manifest: Manifest,
-        states: Mapping[str, bytes],
-    ) -> None:
+        entries: LedgerEntries,
+        about: Mapping[str, Any],
+        parts: Mapping[tuple[str, str], bytes] | None = None,
+    ) -> LedgerEntry:
+        """Add an entry, with what belongs to it, and look whether it was kept."""
+        made, content = self._chain.link(entries.head, about)
         tables, number = self._tables.tables, made.number
         row = {"number": number, "release": made.release, "content": content, "seal": made.seal}
         connection.execute(tables[_ENTRY].insert(), row)
-        parts = {(_MANIFEST, ""): manifest.to_bytes()}
-        parts |= {(_STATE, table): state for table, state in states.items()}
-        for (kind, name), data in parts.items():
+        for (kind, name), data in (parts or {}).items():
             part = {"number": number, "kind": kind, "name": name, "data": data}
             connection.execute(tables[_PART].insert(), part)
+        # A trigger or a rule of the database may have made something else of it.
+        again = self._entries(connection)
+        if again.head != made.head:
+            raise LedgerError(f"{self.place} did not keep the entry")
+        for number in {made.number, *map(int, made.details.get("states", ()))}:
+            self._parts(connection, again[number - 1])
+        return made
 
     # ---- the database -----------------------------------------------------------------------
 
     def _entries(self, connection: Connection) -> LedgerEntries:
-        entry = self._tables.tables[_ENTRY]
+        entry, about = self._tables.tables[_ENTRY], self._tables.tables[_ABOUT]
+        check = about.select().where(about.c.name == "key check")
+        epoch = len(self._chain.secrets)
+        if connection.execute(check).one().value != _key_check(self.key, self._chain.ledger, epoch):
+            raise WrongKeyError("the key of this ledger was rotated: open it with the new one")
         # All at once: who keeps an error that is raised in between would keep SQLite's lock.
         rows = connection.execute(entry.select().order_by(entry.c.number)).all()
         return self._chain.entries(rows)
@@ -502,7 +594,8 @@ class Ledger:
             for key, data in results.items()
         }
         stated = {(_STATE, table): digest for table, digest in entry.states.items()}
-        stated[_MANIFEST, ""] = entry.manifest_sha256
+        if entry.action == PUBLISH:
+            stated[_MANIFEST, ""] = entry.manifest_sha256
         for kind, name in sorted({*stated, *digests}, key=str):
             if stated.get((kind, name)) != digests.get((kind, name)):
                 about = (
@@ -514,16 +607,26 @@ class Ledger:
                 )
         return results
 
-    def _check_file(self, *, new: bool) -> None:
-        """Reject a file that others may use; make a new one that only its owner may."""
+    @contextmanager
+    def _changing(self) -> Iterator[tuple[Connection, LedgerEntries]]:
+        """Open a transaction that no other writer is in; all of it is committed, or nothing."""
+        if self._unmade is not None and self._is_file:
+            self._has_file(make=True)
+        with self._withheld(), writing(self._engine, "ledger") as connection:
+            if self._unmade is not None:
+                self._make(connection, self._unmade)
+            yield connection, self._entries(connection)
+        self._unmade = None
+
+    def _has_file(self, *, make: bool) -> bool:
+        """Reject a file that others may use; make a new one that only its owner may, if told to."""
         name = self._engine.url.database
         if not name or name == ":memory:":
             raise ArgumentError("a ledger in memory forgets: name a file")
-        problem = private_file(Path(name), make=new)
-        if problem is None:
-            raise self._none()
+        problem = private_file(Path(name), make=make)
         if problem:
             raise LedgerError(f"{self.place} is not taken for a ledger: {problem}")
+        return problem is not None
 
     def _about(self) -> dict[str, str] | None:
         """What the database says of its ledger; None if it has none."""
@@ -535,18 +638,18 @@ class Ledger:
             rows = connection.execute(self._tables.tables[_ABOUT].select()).all()
             return {row.name: row.value for row in rows}
 
-    def _make(self) -> dict[str, str]:
+    def _of_a_new_one(self) -> dict[str, str]:
         ledger = secrets.token_hex(16)
-        about = {"version": str(VERSION), "ledger": ledger, "key check": self._key_check(ledger)}
-        with writing(self._engine, "ledger") as connection:
-            # Of two who look and then make, one waits here for the other.
-            self._tables.create_all(connection)
-            table = self._tables.tables[_ABOUT]
-            if connection.execute(table.select()).first():
-                raise LedgerError(f"{self.place} holds a ledger already: leave new=True out")
-            rows = [{"name": name, "value": value} for name, value in about.items()]
-            connection.execute(table.insert(), rows)
-        return about
+        check = _key_check(self.key, ledger, 1)
+        return {"version": str(VERSION), "ledger": ledger, "epoch": "1", "key check": check}
+
+    def _make(self, connection: Connection, about: Mapping[str, str]) -> None:
+        # Of two who look and then make, one waits here for the other.
+        self._tables.create_all(connection)
+        table = self._tables.tables[_ABOUT]
+        if connection.execute(table.select()).first():
+            raise self._already()
+        self._say(connection, about)
 
     def _checked(self, about: Mapping[str, str]) -> Chain:
         version, ledger = about.get("version", "unknown"), about.get("ledger")
@@ -555,20 +658,27 @@ class Ledger:
                 f"{self.place} holds version {version} of a ledger, this library reads version "
                 f"{VERSION}: use the version of anonrisk that wrote it, or a newer one"
             )
-        text = str(about.get("key check", ""))
-        if not hmac.compare_digest(text.encode(), self._key_check(ledger).encode()):
+        text, said = str(about.get("key check", "")), str(about.get("epoch"))
+        epoch = int(said) if said.isascii() and said.isdecimal() and len(said) < 9 else 0
+        expected = _key_check(self.key, ledger, epoch)
+        if not epoch or not hmac.compare_digest(text.encode(), expected.encode()):
             raise WrongKeyError(
-                f"{self.place} holds a ledger that was made with another key, or what it says of "
-                "itself was changed"
+                f"{self.place} holds a ledger of another key: it was made with another one, its "
+                "key was rotated, or what it says of itself was changed"
             )
-        return Chain.of(self.key, ledger)
-
-    def _key_check(self, ledger: str) -> str:
-        secret = self.key.derived("ledger check")
-        return hmac.digest(secret, f"{VERSION} {ledger}".encode(), "sha256").hex()
+        earlier: list[bytes] = []
+        if epoch > 1:
+            sealer = Sealer.of(self.key, ledger, epoch)
+            self.state_key = Key.from_bytes(unwrapped(sealer, about, _STATE_KEY))
+            names = map(_OLD.format, range(1, epoch))
+            earlier = [unwrapped(sealer, about, name) for name in names]
+        return Chain.of(self.key, ledger, earlier=earlier, states=self.state_key)
 
     def _withheld(self) -> Any:
         return withheld(f"{self.place} cannot be used")
+
+    def _already(self) -> LedgerError:
+        return LedgerError(f"{self.place} holds a ledger already: leave new=True out (--new)")
 
     def _none(self) -> LedgerError:
         return LedgerError(f"there is no ledger in {self.place}; new=True makes one (--new)")
@@ -576,6 +686,12 @@ class Ledger:
     def __repr__(self) -> str:
         """Show where it is, and no key."""
         return f"Ledger({self.place!r})"
+
+
+def _key_check(key: Key, ledger: str, epoch: int) -> str:
+    """Return what a ledger says of its key, so that another one is noticed."""
+    message = f"{VERSION} {ledger} {epoch}".encode()
+    return hmac.digest(key.derived("ledger check"), message, "sha256").hex()
 
 
 def as_ledger(value: Any) -> Ledger:
@@ -588,11 +704,18 @@ def as_ledger(value: Any) -> Ledger:
     return value
 
 
+def _not_in_it(release: str) -> LedgerError:
+    return LedgerError(f"release {release!r} is not in the ledger")
+
+
 def _moved(entries: LedgerEntries, head: str | None) -> LedgerMovedError:
     """Return what was published since the release was checked."""
-    last = f" (release {entries[-1].release!r} by {shown(entries[-1].by)})" if entries.items else ""
+    last = ""
+    if entries.items:
+        done, about = entries[-1], f" of release {entries[-1].release!r}"
+        last = f" ({done.action}{about if done.release else ''} by {shown(done.by)})"
     return LedgerMovedError(
-        "somebody published since this release was checked: the ledger is at entry "
+        "the ledger was written to since this release was checked: it is at entry "
         f"{len(entries):,}{last}, not at {str(head).partition(':')[0]}; check it again"
     )
 
@@ -608,7 +731,7 @@ def _tables() -> MetaData:
         _ENTRY,
         tables,
         Column("number", whole, primary_key=True, autoincrement=False),
-        Column("release", Text, nullable=False, unique=True),
+        Column("release", Text, nullable=False),
         Column("content", Text, nullable=False),
         Column("seal", String(64), nullable=False),
     )

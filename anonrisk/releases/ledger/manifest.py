@@ -69,6 +69,10 @@ class Recorded(Protocol):
     def tables(self) -> tuple[str, ...]:
         """Its tables."""
 
+    @property
+    def withdrawn(self) -> str:
+        """How it was withdrawn; empty if it was not."""
+
 
 @runtime_checkable
 class Remembers(Protocol):
@@ -516,6 +520,8 @@ class Manifest(Document, PrintedTable):
                 f"entry {entry.number} of the ledger is release {self.release!r} with another "
                 "manifest"
             )
+        if entry.withdrawn:
+            raise ManifestError(f"release {self.release!r} was withdrawn: {entry.withdrawn}")
         newer = [
             item.release
             for item in entries

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -11,8 +12,9 @@ from anonrisk.core.render import count_of, shown
 from anonrisk.errors import StateError
 from anonrisk.policy.budgets.base import ReleaseBudget, Value
 from anonrisk.policy.check import checked
-from anonrisk.policy.finding import FAIL, Finding, unknown
+from anonrisk.policy.finding import FAIL, PASS, Finding, unknown
 from anonrisk.policy.judge import told, worst
+from anonrisk.policy.lint import weaker
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.storage import of_storage, with_files
 from anonrisk.policy.verdict import Verdict
@@ -127,7 +129,7 @@ def check(
         states: dict[str, State] = {}
         earlier: dict[str, None] = {}
         if ledger is not None:
-            tables, states = _remembered(tables, ledger.key, every=by is not None)
+            tables, states = _remembered(tables, ledger.state_key, every=by is not None)
             tables = [_after(table, states, release, ledger, earlier) for table in tables]
     findings = [] if contents_of(release.tables, key) == before else [unknown("files", _CHANGED)]
     if key is not None and before.unknown:
@@ -143,6 +145,8 @@ def check(
         )
         if by is not None and release.approvals:
             findings.append(approving.finding(kept, why, release.approvals))
+    if ledger is not None:
+        findings += [item for table in tables for item in _weakened(table, ledger, kept)]
     verdict = ReleaseVerdict(
         tables={table.name: waiving.waive(table.verdict, release.waivers) for table in tables},
         findings=tuple(findings),
@@ -263,6 +267,42 @@ def _sizes(link: Link, tables: Mapping[str, JudgedTable]) -> tuple[LinkedSizes |
         )
 
     return attempt(count), columns
+
+
+# ---- by less than before -------------------------------------------------------------------------
+
+
+def _weakened(
+    table: JudgedTable, ledger: Ledger, approvals: Sequence[Approval]
+) -> Iterator[Finding]:
+    """Return where a policy asks for less than that of the release before: to be approved."""
+    last = ledger.last_with(table.name)
+    if last is None:
+        return
+    stated = next(item.verdict for item in last.tables if item.name == table.name)
+    before = Verdict.from_json(json.dumps(stated))
+    # Columns that a policy does not name may be other ones, by the same policy.
+    if before.policy_digest == table.policy.digest:
+        return
+    changes = [words for _, words in weaker(table.policy, before)]
+    if before.policy_name != table.policy.name:
+        names = (shown(item.policy_name or "no name") for item in (before, table.verdict))
+        changes.append(f"It was called {' and is called '.join(names)}.")
+    if changes:
+        agreed = ", ".join(shown(item.by) for item in approvals)
+        yield Finding(
+            budget="approvals",
+            status=PASS if agreed else FAIL,
+            severity="fail",
+            sentence=f"The policy of table {shown(table.name)} asks for less than in release "
+            f"{shown(last.release)}. {' '.join(changes)} "
+            + (
+                f"Approved by {agreed}." if agreed else "Somebody must approve it: release approve."
+            ),
+            value=0 if agreed else 1,
+            limit=0,
+            margin=0 if agreed else -1,
+        )
 
 
 # ---- after earlier releases ---------------------------------------------------------------------
@@ -411,7 +451,7 @@ def comparisons(release: ReleaseParts, ledger: Ledger) -> Comparisons:
             table = judged(release, name, opened)
             if table.counted is None:
                 table.verdict.raise_for_status()
-            current = table.state(ledger.key)
+            current = table.state(ledger.state_key)
             held = list(earlier_of(name, current, release, ledger))
             for before, result in _compared(name, current, held):
                 if isinstance(result, Problem):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
-from datetime import date, datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -41,13 +39,6 @@ if TYPE_CHECKING:
     from anonrisk.releases.release.verdict import ReleaseVerdict
 
 LEAVERS = ("keep", "drop")
-# How texts are read for a unit of another kind, by its letter.
-_FROM_TEXT: dict[str, Callable[[str], Any]] = {
-    "i": int,
-    "m": Decimal,
-    "d": date.fromisoformat,
-    "t": datetime.fromisoformat,
-}
 # Of a group whose values are all the same, everybody's value is known.
 _SEVERAL = 2
 
@@ -163,7 +154,7 @@ def mend(
     if before is not None:
         for table, history in zip(every, histories, strict=True):
             _refuse_previous(table, history, before.get(table.name), ledger)
-    hashes = _hashes(gone, every[0], histories, ledger.key)
+    hashes = _hashes(gone, every[0], histories, ledger.state_key)
     if not len(hashes):
         verdict = check(read, ledger).verdict
         if verdict.passed:
@@ -259,7 +250,7 @@ def _earlier_table(release: ReleaseParts, name: str, table: Any) -> Any:
 def _history(table: JudgedTable, release: ReleaseParts, ledger: Ledger) -> TableHistory:
     if table.counted is None:
         table.verdict.raise_for_status()
-    current = table.state(ledger.key)
+    current = table.state(ledger.state_key)
     held = earlier_of(table.name, current, release, ledger)
     return TableHistory(tuple(item.state.counts for item in held), current.counts)
 
@@ -305,12 +296,9 @@ def _hashes(
     unit = table.unit
     if not values or unit is None:
         return np.empty((0, 2), dtype=np.uint64)
-    kind = histories[0].current.kinds[unit]
-    if kind in _FROM_TEXT and all(isinstance(value, str) for value in values):
-        values = _parsed(values, unit, _FROM_TEXT[kind])
-    cells = encoding.encoded(values, unit)
+    cells = encoding.encoded_like(values, unit, histories[0].current.kinds[unit])
     # Of another type they would be nobody, and somebody would not be erased.
-    if encoding.letter_of(cells, unit) != kind:
+    if cells is None:
         raise ArgumentError(f"erased= holds values of another type than unit {unit!r}")
     hashes = encoding.person_hashes(key, cells)
     persons = [c.persons for h in histories for c in h.every if c.persons is not None]
@@ -323,16 +311,6 @@ def _hashes(
             "published"
         )
     return hashes
-
-
-def _parsed(values: list[str], unit: Name, parse: Callable[[str], Any]) -> list[Any]:
-    try:
-        return [parse(value.strip()) for value in values]
-    except (ValueError, ArithmeticError):
-        raise ArgumentError(
-            f"erased= holds a text that is no value of unit {unit!r}: write numbers in digits, "
-            "dates and instants as in 2026-11-18"
-        ) from None
 
 
 def _refuse_previous(
@@ -354,7 +332,7 @@ def _refuse_previous(
         raise StateError(
             f"the earlier table {table.name!r} has other columns than the one to be released"
         )
-    if replace(table, frame=previous).state(ledger.key).counts != history.earlier[-1]:
+    if replace(table, frame=previous).state(ledger.state_key).counts != history.earlier[-1]:
         raise StateError(
             f"the earlier table {table.name!r} is not the one that was published last: its rows, "
             "or the types of its columns, are not those that the ledger remembers"
@@ -371,10 +349,10 @@ def _rows(  # noqa: PLR0917
 ) -> Any:
     """Leave out the rows of persons who are held back, and add those that stay as they were."""
     engine, unit = engine_for(table.frame), cast("Name", table.unit)
-    frame = engine.keep(table.frame, RowsOfPersons(unit, ledger.key, held.held, others=True))
+    frame = engine.keep(table.frame, RowsOfPersons(unit, ledger.state_key, held.held, others=True))
     if not len(held.kept) or not history.earlier:
         return frame
-    kept = engine.keep(previous, RowsOfPersons(unit, ledger.key, held.kept))
+    kept = engine.keep(previous, RowsOfPersons(unit, ledger.state_key, held.kept))
     # By the key, so that nobody else puts the rows back into their places.
-    drawn = ledger.key.derived(f"mended rows {release.name} {table.name}")
+    drawn = ledger.state_key.derived(f"mended rows {release.name} {table.name}")
     return engine.rewrite(frame, RowsAmong(kept, int.from_bytes(drawn[:4], "big")))
