@@ -89,8 +89,10 @@ def _hint(made: Explorer) -> str:
 
 
 def _explorer(args: argparse.Namespace, source: Source) -> Explorer:
-    about = {"inferred": args.qids or (), "texts": dict(args.hierarchies)}
-    frame = source.read(args, wanted(args.qids, args.sensitive, **about))
+    columns = wanted(
+        args.qids, args.sensitive, inferred=args.qids or (), texts=dict(args.hierarchies)
+    )
+    frame = source.read(args, columns)
     options.require_qids(frame, args.qids)
     return anonrisk.explore(
         frame,
