@@ -42,6 +42,7 @@ HEADER = "Written by python3 dev.py stubs; what is changed here is lost."
 OWN = {
     "Any": "typing",
     "Callable": "collections.abc",
+    "Collection": "collections.abc",
     "Generic": "typing",
     "FrameT": "anonrisk.core.columns",
 }
@@ -53,6 +54,7 @@ METHODS: tuple[str, ...]
 ON_CLASSES: tuple[str, ...]
 
 def function_of(word: str) -> Callable[..., Any]: ...
+def instead_of(word: str, words: Collection[str]) -> str: ...
 def register() -> None: ...
 def anon(frame: FrameT) -> AnonAccessor[FrameT]: ...
 

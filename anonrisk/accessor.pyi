@@ -1,5 +1,5 @@
 # Written by python3 dev.py stubs; what is changed here is lost.
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from os import PathLike
 from typing import Any, Generic, Literal, overload
@@ -60,6 +60,7 @@ METHODS: tuple[str, ...]
 ON_CLASSES: tuple[str, ...]
 
 def function_of(word: str) -> Callable[..., Any]: ...
+def instead_of(word: str, words: Collection[str]) -> str: ...
 def register() -> None: ...
 def anon(frame: FrameT) -> AnonAccessor[FrameT]: ...
 

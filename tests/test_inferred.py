@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from anonrisk import Policy
 from anonrisk.cli import main
 from anonrisk.engines.pandas.read import read
 from anonrisk.engines.pandas.write import write
@@ -124,3 +125,14 @@ def test_gates_read_text_and_a_plan_for_a_policy_leaves_other_roles_alone(run):
     assert "pass" in run("check", "now.csv", "--policy", "p.json")
     found = json.loads(run("measure", "t.csv", "--qids", "age", "--json"))
     assert found["sizes"]["n_classes"] == PEOPLE["age"].nunique()
+
+
+def test_a_draft_is_the_same_of_texts_and_of_what_they_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    PEOPLE.to_csv("t.csv", index=False)
+    texts, typed = (
+        Policy.draft(read(["t.csv"], Wanted(inferred=inferred), TextFormat()))
+        for inferred in (frozenset(), None)
+    )
+    assert texts.drafted == typed.drafted
+    assert texts == typed

@@ -101,10 +101,13 @@ def _hint(made: Explorer) -> str:
 def _explorer(args: argparse.Namespace, source: Source) -> Explorer:
     # All columns: the page names those that nobody has looked at.
     policy = None if args.policy is None else load_policy(args.policy)
-    numbers = () if policy is None else wanted_by(policy).numbers
-    inferred = args.qids or () if policy is None else map(str, policy.roles.quasi)
-    about = {"numbers": numbers, "inferred": inferred, "texts": dict(args.hierarchies)}
-    frame = source.read(args, wanted(None, **about))
+    columns = wanted(
+        None,
+        numbers=() if policy is None else wanted_by(policy).numbers,
+        inferred=args.qids or () if policy is None else map(str, policy.roles.quasi),
+        texts=dict(args.hierarchies),
+    )
+    frame = source.read(args, columns)
     if policy is None:
         options.require_qids(frame, args.qids)
     return anonrisk.explore(

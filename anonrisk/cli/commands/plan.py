@@ -103,7 +103,8 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     previous, numbers, dates, texts = _previous(args)
     texts += dict(args.hierarchies)
     if policy is None:
-        about = {"numbers": numbers, "dates": dates, "inferred": args.qids or (), "texts": texts}
+        about: dict[str, Any] = {"inferred": args.qids or (), "texts": texts}
+        about |= {"numbers": numbers, "dates": dates}
         frame = source.read(args, wanted(None if every else args.qids, more, **about))
         options.require_qids(frame, args.qids)
     else:
@@ -210,8 +211,8 @@ def write_table(
 
     text = text_format(args)
     sep = "\t" if path.suffix.casefold() == ".tsv" else text.sep or ","
-    about = {"sep": sep, "encoding": text.encoding or "utf-8", "short": inferred.short}
-    write(changed, path, kind, **about)
+    encoding = text.encoding or "utf-8"
+    write(changed, path, kind, sep=sep, encoding=encoding, short=inferred.short)
 
 
 def written(path: Path, as_it_is: list[Any]) -> str:
