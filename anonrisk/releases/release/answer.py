@@ -43,8 +43,8 @@ class ReleaseAnswer:
     approvals_asked: int = 0
     library_version: str = __version__
     checked_at: str = field(default_factory=now, compare=False)
-    # The release and its ledger, which `explain` tries things with.
-    _source: Any = field(default=None, compare=False)
+    # What `explain` calls, with the release and its ledger: a stored verdict has neither.
+    _explained: Any = field(default=None, compare=False)
 
     # ---- the answer -------------------------------------------------------------------------
 

@@ -160,7 +160,6 @@ def check(
         waivers=release.waivers,
         approvals=kept,
         approvals_asked=release.approvals,
-        _source=(release, ledger),
     )
     return CheckedRelease(verdict, before, states)
 

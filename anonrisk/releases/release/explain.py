@@ -3,113 +3,21 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core import render
-from anonrisk.core.results import Document
 from anonrisk.policy.finding import FAIL
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.releases.release.check import judged
+from anonrisk.releases.release.explanation import MendTrial, ReleaseExplanation
 from anonrisk.releases.release.mend import mend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from anonrisk.policy.explain import Explanation
     from anonrisk.releases.ledger.ledger import Ledger
-    from anonrisk.releases.release.mend import MendPrice
     from anonrisk.releases.release.parts import ReleaseParts
     from anonrisk.releases.release.verdict import ReleaseVerdict
 
 # Budgets about more than one table, which no column of it decides.
 _TOGETHER = ("differencing", "linked")
-
-
-@dataclass(frozen=True, repr=False)
-class MendTrial(Document, render.PrintedLines):
-    """What `Release.mend` came to.
-
-    Attributes
-    ----------
-    leavers : {"keep", "drop"}
-        What was done with people who left.
-    price : MendPrice or None
-        How many persons it costs; None if it could not be tried.
-    status : str or None
-        What the gate says of the rest, by all budgets.
-    why_not : str
-        Why it could not be tried.
-    """
-
-    leavers: str
-    price: MendPrice | None = None
-    status: str | None = None
-    why_not: str = ""
-
-    @property
-    def sentence(self) -> str:
-        """Whether it is enough, and what it costs."""
-        what = f"differencing: Release.mend(ledger, leavers={self.leavers!r}"
-        what += ", previous=…)" if self.leavers == "keep" else ")"
-        if self.price is None:
-            return f"{what} could not be tried: {self.why_not}"
-        if self.status != "pass":
-            return f"{what} is not enough: what it leaves does not pass ({self.status})."
-        price, every = self.price, render.count_of(self.price.n_persons, "person")
-        parts = [
-            f"{n:,} {how}"
-            for n, how in (
-                (price.waiting, "not published yet"),
-                (price.outdated, "published as before"),
-                (price.withheld, "not published any more"),
-                (price.left, "listed after they left"),
-            )
-            if n
-        ]
-        return f"{what} is enough, the rest passes: of {every} {', '.join(parts) or 'nobody'}."
-
-    def _lines(self) -> list[str]:
-        return [self.sentence]
-
-
-@dataclass(frozen=True, repr=False)
-class ReleaseExplanation(render.PrintedLines):
-    """For budgets of a release that did not pass, what was tried and what came of it.
-
-    Attributes
-    ----------
-    tables : dict of name to Explanation
-        For each table that does not pass by itself, what it would be without some columns.
-    mended : MendTrial or None
-        Where ``differencing`` failed, the release with persons held back.
-    """
-
-    tables: Mapping[str, Explanation]
-    mended: MendTrial | None = None
-
-    def advice(self) -> tuple[str, ...]:
-        """Return sentences: what was tried for each budget, and whether it is enough."""
-        return tuple(self._advice())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values that serialise as JSON; no cell is among them."""
-        return {
-            "advice": list(self.advice()),
-            "tables": {name: item.to_dict() for name, item in self.tables.items()},
-            "mended": None if self.mended is None else self.mended.to_dict(),
-        }
-
-    def _advice(self) -> Iterator[str]:
-        for name, item in self.tables.items():
-            yield from (f"{render.shown(name)}: {line}" for line in item.advice())
-        if self.mended is not None:
-            yield self.mended.sentence
-            if self.mended.leavers == "drop":
-                yield "With the tables of the release before, explain(previous=…) tries 'keep'."
-
-    def _lines(self) -> list[str]:
-        return list(self.advice()) or ["Nothing was found that helps; the findings say why."]
 
 
 def explain(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,8 +23,9 @@ from anonrisk.policy.budgets.k import K
 from anonrisk.policy.budgets.ldiv import LDiv
 from anonrisk.policy.wanted import wanted_by
 from anonrisk.pseudonyms import encoding
-from anonrisk.releases.compare.hold_back import HeldBack, TableHistory, hold_back
+from anonrisk.releases.compare.hold_back import TableHistory, hold_back
 from anonrisk.releases.release.check import JudgedTable, check, earlier_of, judged
+from anonrisk.releases.release.explanation import MendPrice
 from anonrisk.releases.release.parts import with_tables
 from anonrisk.releases.release.table_files import TableFiles
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name
     from anonrisk.pseudonyms.encoding import Hashes
     from anonrisk.pseudonyms.keys import Key
+    from anonrisk.releases.compare.hold_back import HeldBack
     from anonrisk.releases.ledger.ledger import Ledger
     from anonrisk.releases.release.parts import ReleaseParts
     from anonrisk.releases.release.verdict import ReleaseVerdict
@@ -41,39 +43,6 @@ if TYPE_CHECKING:
 LEAVERS = ("keep", "drop")
 # Of a group whose values are all the same, everybody's value is known.
 _SEVERAL = 2
-
-
-@dataclass(frozen=True, repr=False)
-class MendPrice(Document, render.PrintedFields):
-    """What it costs to hold persons back, in persons.
-
-    Attributes
-    ----------
-    n_persons : int
-        Persons in the tables as they would be published now.
-    waiting : int
-        Of them, those who were never published, and wait for others to come to their class.
-    outdated : int
-        Of them, those who are published as the release before has them, though they changed.
-    withheld : int
-        Of them, those who were published once and are not now; hardly anybody of them comes back.
-    taken_along : int
-        Of these, those who are withheld from now on, as company of others who go.
-    left : int
-        Persons who are listed still, though they are not in the tables any more.
-    """
-
-    n_persons: int
-    waiting: int
-    outdated: int
-    withheld: int
-    taken_along: int
-    left: int
-
-    @classmethod
-    def of(cls, held: HeldBack) -> MendPrice:
-        """Take the numbers of a decision."""
-        return cls(**{item.name: getattr(held, item.name) for item in fields(cls)})
 
 
 @dataclass(frozen=True, repr=False)

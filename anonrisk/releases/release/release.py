@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from anonrisk.core import render
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from anonrisk.pseudonyms.seal import SigningKey
     from anonrisk.releases.compare.comparison import Comparisons
     from anonrisk.releases.ledger.ledger import Ledger
+    from anonrisk.releases.release.explanation import ReleaseExplanation
     from anonrisk.releases.release.mend import Mended
     from anonrisk.releases.release.verdict import ReleaseVerdict
 
@@ -200,9 +201,14 @@ class Release(render.PrintedTable, ReleaseParts):
         """
         from anonrisk.releases.ledger.ledger import as_ledger
         from anonrisk.releases.release.check import check
+        from anonrisk.releases.release.explain import explain
 
         known = None if ledger is None else as_ledger(ledger)
-        return check(self, known, approvals=approvals).verdict
+
+        def explained(verdict: ReleaseVerdict, previous: Any) -> ReleaseExplanation:
+            return explain(verdict, self, known, previous)
+
+        return replace(check(self, known, approvals=approvals).verdict, _explained=explained)
 
     def compare(self, ledger: Ledger) -> Comparisons:
         """Compare each table with every earlier release of it, whether a budget asks or not.

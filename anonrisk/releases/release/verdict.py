@@ -17,7 +17,7 @@ from anonrisk.releases.release.approvals import Approval
 from anonrisk.releases.release.waivers import Waiver
 
 if TYPE_CHECKING:
-    from anonrisk.releases.release.explain import ReleaseExplanation
+    from anonrisk.releases.release.explanation import ReleaseExplanation
     from anonrisk.reporting import Report
 
 SCHEMA_VERSION = 1
@@ -94,14 +94,13 @@ class ReleaseVerdict(ReleaseAnswer):
         ReleaseExplanation
             With `advice`, `tables`, `mended` and `to_dict`.
         """
-        from anonrisk.releases.release.explain import explain
-
-        if self._source is None:
+        if self._explained is None:
             raise ArgumentError(
                 "a stored verdict knows neither its tables nor its ledger: explain the one that "
                 "release.check(ledger) returns"
             )
-        return explain(self, *self._source, previous)
+        explanation: ReleaseExplanation = self._explained(self, previous)
+        return explanation
 
     def __reduce__(self) -> tuple[object, ...]:
         """Leave tables and ledger behind when copied or pickled."""
