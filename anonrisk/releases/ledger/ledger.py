@@ -24,6 +24,7 @@ from anonrisk.core.database import (
 from anonrisk.core.render import kind_name, shown
 from anonrisk.errors import ArgumentError, LedgerError, LedgerMovedError, WrongKeyError
 from anonrisk.policy.finding import PASS
+from anonrisk.policy.verdict import now as current_time
 from anonrisk.pseudonyms.arguments import name_of, reason_of
 from anonrisk.pseudonyms.encoding import encoded_like, person_hashes
 from anonrisk.pseudonyms.keys import Key, as_key
@@ -40,7 +41,7 @@ from anonrisk.releases.ledger.chain import (
     LedgerEntries,
     LedgerEntry,
 )
-from anonrisk.releases.ledger.manifest import Manifest, current_time, moment
+from anonrisk.releases.ledger.manifest import Manifest, moment
 from anonrisk.releases.state.file import qid_of
 from anonrisk.releases.state.state import State
 
