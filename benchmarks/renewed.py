@@ -54,9 +54,10 @@ def seen(world: World, share: float, seed: int) -> bool:
     now = pd.concat([before[~gone], new], ignore_index=True)
     chosen = rng.permutation(len(now))[: round(share * len(now))]
     now.loc[chosen, "who"] += 10 * world.persons
-    now = now.drop(index=chosen[:1])
+    now = now.drop(index=chosen[:1].tolist())
     sensitive = "s" if world.values > 1 else None
-    return now.anon.compare("q", previous=before, unit="who", sensitive=sensitive).renewed
+    compared = now.anon.compare("q", previous=before, unit="who", sensitive=sensitive)
+    return bool(compared.renewed)
 
 
 WORLDS = tuple(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +120,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     verify.add_argument("--public-key", metavar="PATH", help="of a seal by Ed25519")
     verify.add_argument(
         "--at",
+        type=_day,
         metavar="DATE",
         help="the day on which it must hold, as 2026-12-31 (default: the day of publication)",
     )
@@ -292,18 +292,11 @@ def _verify(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG00
         keys = {"public_key": PublicKey.from_file(args.public_key)}
     try:
         manifest = Manifest.load(args.manifest)
-        result = manifest.verify(args.files, ledger=_ledger(args), at=_day(args.at), **keys)
+        result = manifest.verify(args.files, ledger=_ledger(args), at=args.at, **keys)
     except ManifestError as error:
         return Outcome.failed(str(error))
     newer = result.replaced_by
     return Outcome.of(result, status="pass", release=result.release, replaced_by=newer)
-
-
-def _day(text: str | None) -> date | None:
-    try:
-        return None if text is None else date.fromisoformat(text)
-    except ValueError:
-        raise ArgumentError(f"--at is a day, as 2026-12-31, not {text!r}") from None
 
 
 def _show(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.pandas.unused import without_unused
 from anonrisk.engines.reading import csv_cells, packed
@@ -41,7 +41,7 @@ def write(
             written = {
                 name: frame[name].map(csv_cells.short, na_action="ignore") for name in numbers
             }
-            about = {"index": False, "sep": sep, "encoding": encoding}
+            about: Any = {"index": False, "sep": sep, "encoding": encoding}
             if path.suffix.casefold() != packed.GZIP:
                 frame.assign(**written).to_csv(beside, **about)
                 return
