@@ -239,6 +239,8 @@ LINES = [
         2,
         "put the table first: anonrisk measure t.csv --qids zip age",
     ),
+    (f"measure --qids zip d/zip={CANARY}/t.csv", 2, "put the table first", "d/zip=…/t.csv"),
+    (f"check d/zip={CANARY}", 2, "missing: --policy", "anonrisk draft 'd/zip=…'"),
     ("plan --k 2 --qids zip t.csv", 2, "put the table first: anonrisk plan t.csv --k 2 --qids zip"),
     ("measure t.csv zip age", 3, "'zip'", "write --qids before it"),
     ("measure t.csv --qids zip, age", 3, "'zip,'", "without a comma: 'zip'"),

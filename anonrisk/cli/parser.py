@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from difflib import get_close_matches
@@ -92,7 +93,8 @@ class Parser(argparse.ArgumentParser):
                 if at and word.endswith((".yaml", ".yml", ".json")) and action is None:
                     right = self._line(*words[:at], "--policy", *words[at:])
                     return f"say which is the policy: {right}"
-            draft = f"; to write one: anonrisk draft {shlex.quote(words[0])} -o policy.yaml"
+            table = shlex.quote(_without_values(words[0]))
+            draft = f"; to write one: anonrisk draft {table} -o policy.yaml"
         else:
             draft = ""
         said = []
@@ -105,16 +107,17 @@ class Parser(argparse.ArgumentParser):
         return f"missing: {'; '.join(said)}{draft}"
 
     def _line(self, *words: str) -> str:
-        return shlex.join([*self.prog.split(), *words])
+        return shlex.join([*self.prog.split(), *map(_without_values, words)])
 
     def _left_over(self, words: str) -> str:
         """Return which word belongs to nothing, and what stands before it."""
         word = words.split(" ", maxsplit=1)[0]
         before = self._words[self._words.index(word) - 1] if word in self._words else ""
+        shown = _without_values(word)
         if not before.startswith("-"):
-            return f"{word!r} belongs to no option"
-        file = f"; to write a file: -o {shlex.quote(word)}" if before == "--json" else ""
-        return f"{before} takes no value, and {word!r} follows it{file}"
+            return f"{shown!r} belongs to no option"
+        file = f"; to write a file: -o {shlex.quote(shown)}" if before == "--json" else ""
+        return f"{before} takes no value, and {shown!r} follows it{file}"
 
     def _match_argument(self, action: argparse.Action, arg_strings_pattern: str) -> Any:
         """Count the values of an option; one that lacks its value is told what it takes."""
@@ -167,6 +170,15 @@ class Parser(argparse.ArgumentParser):
             # Words with a blank, and numbers below zero, are values.
             if dashed and " " not in name and not _is_number(arg):
                 yield name
+
+
+def _without_values(word: str) -> str:
+    """Leave the values of partitions out of a path: they are cells."""
+    from anonrisk.engines.reading.files import without_values
+
+    # What is no path may be a COLUMN=TYPE.
+    is_path = "/" in word or os.sep in word or os.path.lexists(word)
+    return without_values(word) if is_path and not word.startswith("-") else word
 
 
 def _is_number(text: str) -> bool:
