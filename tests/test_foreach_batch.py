@@ -92,7 +92,7 @@ def read_key():
 
 def test_a_key_is_not_sent_to_a_server_and_may_be_read_there(tmp_path):
     cloudpickle = pytest.importorskip("pyspark.cloudpickle")
-    with pytest.raises(TypeError, match="a Key is not pickled; read it again where it is needed"):
+    with pytest.raises(TypeError, match="Key holds a key and is not pickled"):
         cloudpickle.dumps(foreach_batch(POLICY, "r", "q", state=tmp_path, key=KEY))
     sent = cloudpickle.dumps(foreach_batch(POLICY, "r", "q", state=tmp_path, key=read_key))
     assert keys.SECRET not in sent

@@ -289,7 +289,7 @@ def test_it_shows_and_gives_away_neither_key_nor_password(keeper, url):
     else:
         assert "identities.db" in repr(keeper)
     for copying in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(TypeError, match="is not pickled; open the store"):
+        with pytest.raises(TypeError, match="holds a key and is not pickled"):
             copying(keeper)
 
 
@@ -390,7 +390,7 @@ def test_wrong_calls(any_keeper, call, text):
 
 
 def test_a_key_that_is_too_short(path):
-    with pytest.raises(errors.SecretKeyError, match="16 bytes"):
+    with pytest.raises(errors.SecretKeyError, match="32 random bytes"):
         IdentityProtector(b"short", path)
 
 

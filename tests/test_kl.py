@@ -233,7 +233,8 @@ def test_a_group_of_two_shares_a_value_as_often_as_it_should():
 def test_degenerate_divergences():
     assert kl.mean(KnownByKl(1, 0.0), 1) == 1
     assert kl.mean(KnownByKl(1, 0.0), 2) == 0
-    assert predict.singletons(KnownByKl(5, 0.0), 0).mean == 0
+    with pytest.raises(errors.ArgumentError, match="group_size"):
+        predict.singletons(KnownByKl(5, 0.0), 0)
     one = kl.expected_classes(KnownByKl(2, np.log(2)), 30, 1)
     assert (one.low, one.high) == pytest.approx((0, 0), abs=1.0)
     same = predict.singletons(Distribution.from_kl(40, 0.0), 30)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from keys import KEY, OTHER
+from keys import KEY, OTHER, approvers, person
 from released import manifest_of
 
 from anonrisk import Ledger, Manifest, Policy, Release
@@ -174,13 +174,14 @@ def test_a_policy_that_asks_for_less_is_approved_by_somebody(ledger, about, budg
     roles = {"insensitive": ["sex"], **ABOUT}
     publish(ledger, table, policy=Policy(**roles, **STRICT))
     asked = {name: item for name, item in {**STRICT, **budgets}.items() if item is not None}
-    made = release(table, "11", policy=Policy(**{**roles, **about}, **asked))
+    who = approvers("Bob", "Ada")
+    made = release(table, "11", policy=Policy(**{**roles, **about}, **asked), approvers=who)
     (finding,) = weakened(made, ledger)
     assert (finding.status, finding.budget) == ("fail", "approvals")
     assert told in finding.sentence
     with pytest.raises(ReleaseBlocked, match="asks for less than in release 10"):
         made.publish(ledger, by="Bob")
-    agreed = [made.approve(by=who, key=KEY) for who in ("Bob", "Ada")]
+    agreed = [made.approve(person(name), ledger_key=KEY) for name in who]
     with pytest.raises(ReleaseBlocked, match="asks for less"):
         made.publish(ledger, by="Bob", approvals=agreed[:1])
     verdict = made.check(ledger, approvals=agreed)

@@ -425,7 +425,7 @@ def test_erased_persons_are_read_from_texts_of_a_file(ledger, kind, texts):
     assert mended.verdict.passed
     same = now.mend(ledger, leavers="keep", previous=first, erased=[kind(7), kind(8)])
     assert same.price == mended.price
-    with pytest.raises(ArgumentError, match="a text is no value of unit 'who'"):
+    with pytest.raises(ArgumentError, match="erased= holds values of another type than unit 'who'"):
         now.mend(ledger, leavers="keep", previous=first, erased=["Ann"])
 
 

@@ -295,8 +295,14 @@ def test_goals_by_keywords():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda t: t.anon.plan(Policy(quasi="x", k=2), 5), "without other goals"),
-        (lambda t: t.anon.plan("x", policy=Policy(k=2)), "without other goals"),
+        (
+            lambda t: t.anon.plan(Policy(quasi="x", k=2), 5),
+            "leave out qids, k, unit and",
+        ),
+        (
+            lambda t: t.anon.plan("x", policy=Policy(k=2)),
+            "leave out qids, k, unit and",
+        ),
         (lambda t: t.anon.plan(policy=5), "a Policy or its file, not an int"),
         (lambda t: t.anon.plan("x", options=anonrisk.PlanOptions(risk=2)), "at most 1"),
         (lambda t: t.anon.plan("x", k=26, unit="who"), "larger than the table, which has 2"),

@@ -155,7 +155,8 @@ def test_the_verdict_is_that_of_the_file_and_names_it(reader, tmp_path, ledger, 
     path.write_bytes(b"\0")
     verdict = Release({"t": path}, POLICY, name="2").check(ledger)
     assert verdict.status == "could_not_assess"
-    assert repr(str(path)) in repr(verdict).replace("\n  ", " ")
+    # A long path is shortened in its middle.
+    assert f"{name}'" in repr(verdict)
 
 
 def test_copies_keep_their_folders_and_are_gone_afterwards(tmp_path, monkeypatch):

@@ -219,10 +219,7 @@ def encoded_like(values: Sequence[Any], name: Name, kind: str) -> list[bytes] | 
         try:
             values = [_FROM_TEXT[kind](value.strip()) for value in values]
         except (ValueError, ArithmeticError):
-            raise ArgumentError(
-                f"a text is no value of unit {name!r}: write numbers in digits, dates and instants "
-                "as in 2026-11-18"
-            ) from None
+            return None
     cells = encoded(values, name)
     return cells if letter_of(cells, name) == kind else None
 

@@ -142,11 +142,11 @@ def explore(
     >>> df = pd.DataFrame({"age": ages * 3, "sex": list("ffmmffmm") * 3})
     >>> made = df.anon.explore(["age", "sex"])
     >>> made
-    Explorer of age + sex: 10 combinations for up to 25 people, k = 5
-    column   levels              from the finest to the coarsest
-       age        5   as it is, 8 bins, 4 bins, 2 bins, left out
-       sex        2                           as it is, left out
-    As it is, up to 25 people (100.0%) hide among fewer than 5.
+    Explorer of age + sex: 10 combinations for up to 25 records, k = 5
+    column   levels   from the finest to the coarsest
+    age           5   as it is, 8 bins, 4 bins, 2 bins, left out
+    sex           2   as it is, left out
+    As it is, up to 25 records (100.0%) hide among fewer than 5.
     explorer.save('explore.html') writes the page.
     >>> df.anon.apply(made.plan([3, 0])).anon.k(["age", "sex"])
     6

@@ -511,8 +511,11 @@ class Manifest(Document, PrintedTable):
 
     def _entry(self, ledger: Remembers, at: date | None) -> tuple[int, str | None]:
         """Return its number in the ledger, and the release that replaced it, if one did."""
-        entries = list(ledger.entries())
-        entry = next((item for item in entries if item.release == self.release), None)
+        # Whatever else was done has no manifest.
+        entries = [item for item in ledger.entries() if item.manifest_sha256]
+        own = [item for item in entries if item.release == self.release]
+        # Of several revisions the last: each earlier one was withdrawn.
+        entry = own[-1] if own else None
         if entry is None:
             raise ManifestError(f"release {self.release!r} is not in the ledger")
         if entry.manifest_sha256 != self.sha256:
@@ -526,6 +529,7 @@ class Manifest(Document, PrintedTable):
             item.release
             for item in entries
             if item.number > entry.number
+            and not item.withdrawn
             and item.audience == entry.audience
             and {*item.tables} & {*entry.tables}
             and (at is None or moment(item.at).date() <= at)

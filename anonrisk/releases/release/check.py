@@ -26,7 +26,7 @@ from anonrisk.releases.links.links import linked
 from anonrisk.releases.release import approvals as approving
 from anonrisk.releases.release import waivers as waiving
 from anonrisk.releases.release.contents import Contents, contents_of, held_still
-from anonrisk.releases.release.parts import with_tables
+from anonrisk.releases.release.parts import statement_of, with_tables
 from anonrisk.releases.release.table_files import TableFiles
 from anonrisk.releases.release.verdict import ReleaseVerdict
 from anonrisk.releases.state.state import State, state
@@ -138,7 +138,7 @@ def check(
     digest = None
     kept: tuple[Approval, ...] = ()
     if not before.unknown:
-        agreed = release.statement_of(before)
+        agreed = statement_of(release, before)
         digest = approving.digest_of(agreed)
         kept, why = approving.counted(
             approvals, statement=agreed, approvers=release.approvers, by=by

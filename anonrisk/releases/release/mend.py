@@ -268,7 +268,10 @@ def _hashes(
     cells = encoding.encoded_like(values, unit, histories[0].current.kinds[unit])
     # Of another type they would be nobody, and somebody would not be erased.
     if cells is None:
-        raise ArgumentError(f"erased= holds values of another type than unit {unit!r}")
+        raise ArgumentError(
+            f"erased= holds values of another type than unit {unit!r}: write numbers in digits, "
+            "dates and instants as in 2026-11-18"
+        )
     hashes = encoding.person_hashes(key, cells)
     persons = [c.persons for h in histories for c in h.every if c.persons is not None]
     known = {tuple(row) for item in persons for row in item.tolist()}

@@ -255,10 +255,6 @@ class ReleaseParts:
             "waivers": [waiver.to_dict() for waiver in self.waivers],
         }
 
-    def statement_of(self, contents: Contents) -> bytes:
-        """Return what approvals sign: all that is said, of contents that were read."""
-        return statement(TERMS, contents.files, contents.digests, self.to_dict())
-
     # ---- showing ----------------------------------------------------------------------------
 
     @property
@@ -324,3 +320,8 @@ def _check_links(links: Iterable[Link], policies: Mapping[str, Policy]) -> None:
                 f"tables {' and '.join(map(repr, link.tables))} are linked, and no policy says "
                 "which k their join must have: add the budget linked, as linked: {k: 5}"
             )
+
+
+def statement_of(release: ReleaseParts, contents: Contents) -> bytes:
+    """Return what approvals sign: all that a release says, of contents that were read."""
+    return statement(TERMS, contents.files, contents.digests, release.to_dict())

@@ -13,7 +13,7 @@ from anonrisk.releases.ledger.manifest import Manifest
 from anonrisk.releases.release import parts as release_parts
 from anonrisk.releases.release.approvals import Approval, digest_of
 from anonrisk.releases.release.check import check
-from anonrisk.releases.release.parts import ReleaseParts
+from anonrisk.releases.release.parts import ReleaseParts, statement_of
 from anonrisk.releases.release.published_table import PublishedTable
 from anonrisk.releases.release.table_files import TableFiles
 
@@ -161,7 +161,7 @@ class Release(render.PrintedTable, ReleaseParts):
         if contents.unknown:
             named = ", ".join(map(repr, contents.unknown))
             raise UnsupportedFrameError(f"no digest can be made of what these tables hold: {named}")
-        return self.statement_of(contents)
+        return statement_of(self, contents)
 
     def approve(self, key: SigningKey, *, ledger_key: Key | bytes | None = None) -> Approval:
         """Approve exactly this: the bytes, the policies, the waivers, the audience.
