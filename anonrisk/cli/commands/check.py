@@ -103,7 +103,9 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
         outcome = _explained(outcome, verdict)
     steps = next_steps(verdict, args, source)
     if steps:
-        document = {**outcome.document, "next_steps": steps}
+        # A pass stays short where programs read it, and in the comment on a pull request.
+        told = {} if outcome.code == 0 else {"next_steps": steps}
+        document = {**outcome.document, **told}
         outcome = replace(outcome, text=outcome.text + as_text(steps), document=document)
     return outcome
 
