@@ -123,6 +123,11 @@ USES = {
             "income", group_size=20, widths={"income": 5}
         )
     ],
+    "predict_classes(widths=)": [
+        lambda build: build(CELLS).anon.predict_classes(
+            "income", group_size=20, widths={"income": 5}
+        )
+    ],
     "order= of decimals or instants": [
         lambda build, values=values: build({"q": ["a", "b"], "s": values}).anon.tcloseness(
             "q", "s", distance="ordered", order=values

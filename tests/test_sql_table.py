@@ -351,6 +351,6 @@ def test_words_that_change_a_table_are_refused_before_any_statement(engine, monk
     monkeypatch.setattr(reading, "guarded", lambda _: pytest.fail("a statement was sent"))
     for word in ("apply", "generalize", "perturb", "pseudonymize", "trajectory"):
         says = f"^'{word}' is not available for a table in a database"
+        more = {"scale": 2, "seed": 1} if word == "perturb" else {}
         with pytest.raises(UnsupportedFrameError, match=says):
-            more = {"scale": 2, "seed": 1} if word == "perturb" else {}
             getattr(table.anon, word)("zip", **more)

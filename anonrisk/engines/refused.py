@@ -101,6 +101,7 @@ REFUSED = (
     Refusal("at_risk(l=), at_risk(t=)", _DATABASES, LIMITS),
     Refusal("suppress(cells=True)", _DATABASES, OTHER_CELLS),
     Refusal("predict_singletons(widths=)", _DATABASES, OTHER_CELLS),
+    Refusal("predict_classes(widths=)", _DATABASES, OTHER_CELLS),
     Refusal("order= of decimals or instants", _WITH_DATES, NO_PLACES),
     Refusal("hierarchies= of dates", _WITH_DATES, NO_PLACES),
     Refusal("a categorical column", ("pandas-on-Spark",), CATEGORICAL),

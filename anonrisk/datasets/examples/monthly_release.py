@@ -60,7 +60,7 @@ def _story(folder: Path) -> None:
 
     print("\n2. A WAIVER: one patient must go at once. Somebody answers for it; two others agree.")
     people = {who: SigningKey.generate() for who in ("A. Officer", "B. Board")}
-    asked = {"approvals": 2, "approvers": {who: key.public for who, key in people.items()}}
+    asked: Any = {"approvals": 2, "approvers": {who: key.public for who, key in people.items()}}
     last = pd.read_csv(published, dtype=str)
     gone = last[last["patient"] != last["patient"].iloc[0]]
     waived = _release(folder, "2027-01", gone, waivers=[WAIVER], **asked)
@@ -71,7 +71,7 @@ def _story(folder: Path) -> None:
 
     print("3. VERIFY, where the files go out: every byte is that which was checked.")
     file = folder / "2027-01" / "patients.csv"
-    about = {"key": ledger.key, "ledger": ledger}
+    about: Any = {"key": ledger.key, "ledger": ledger}
     print("   " + repr(manifest.verify(file, **about)).replace("\n", "\n   ") + "\n")
     file.write_bytes(file.read_bytes().replace(b"flu", b"hiv", 1))
     try:
