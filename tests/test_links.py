@@ -359,3 +359,9 @@ def test_tables_of_different_engines_are_joined_by_persons_only():
     days = {"patients": ["zip", "day"], "visits": ["day"]}
     with pytest.raises(errors.UnsupportedFrameError, match="bring them to one engine"):
         linked({"patients": patients, "visits": visits}, Link(["patients", "visits"]), days)
+
+
+@pytest.mark.parametrize("on", [["id", "id"], {"a": ["id", "id"], "b": ["id", "x"]}])
+def test_a_link_names_a_column_once(on):
+    with pytest.raises(errors.PolicyError, match="a column is named twice"):
+        Link(("a", "b"), on)

@@ -106,6 +106,8 @@ def test_a_budget_that_warns_needs_no_waiver():
         ({"owner": None}, "has no owner"),
         ({"expires": "31-12-2026"}, "a date, such as 2026-12-31"),
         ({"expires": 2026}, "a date, such as 2026-12-31"),
+        ({"expires": "20261231"}, "a date, such as 2026-12-31"),
+        ({"expires": "2026-W53-4"}, "a date, such as 2026-12-31"),
         ({"until": "2999-12-31"}, "has no key 'until'; did you mean 'expires'"),
     ],
 )

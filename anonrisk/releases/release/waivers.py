@@ -141,8 +141,10 @@ def _day(value: Any) -> str:
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.isoformat()
     try:
-        if isinstance(value, str):
-            return date.fromisoformat(value.strip()).isoformat()
+        text = value.strip() if isinstance(value, str) else ""
+        # Python also reads 20261231 and 2026-W53-4.
+        if date.fromisoformat(text).isoformat() == text:
+            return text
     except ValueError:
         pass
     raise PolicyError("expires of a waiver must be a date, such as 2026-12-31")
