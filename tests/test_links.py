@@ -363,5 +363,5 @@ def test_tables_of_different_engines_are_joined_by_persons_only():
 
 @pytest.mark.parametrize("on", [["id", "id"], {"a": ["id", "id"], "b": ["id", "x"]}])
 def test_a_link_names_a_column_once(on):
-    with pytest.raises(errors.PolicyError, match="a column is named twice"):
+    with pytest.raises(errors.PolicyError, match="'id' is named twice"):
         Link(("a", "b"), on)
