@@ -92,7 +92,7 @@ def test_people_below_a_large_k_vary_as_all_groups_of_three_values_do():
 def test_a_subgroup_agrees_with_every_choice_of_records(sizes):
     records = [i for i, size in enumerate(sizes) for _ in range(size)]
     counted = ClassSizes.from_histogram({s: sizes.count(s) for s in set(sizes)})
-    for k in range(len(records) + 1):
+    for k in range(1, len(records) + 1):
         chosen = [np.bincount(c, minlength=1) for c in itertools.combinations(records, k)]
         alone = np.array([(c == 1).sum() for c in chosen])
         found = counted.predict_singletons(k, draw="subgroup")

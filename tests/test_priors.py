@@ -23,6 +23,7 @@ from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
     InvalidPriorError,
+    MissingLibraryError,
     NoColumnsError,
     PopulationTooSmallError,
     RepeatedColumnError,
@@ -522,5 +523,5 @@ def test_the_default_is_a_file_in_the_current_folder(tmp_path, monkeypatch):
 
 def test_without_sqlalchemy_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(database, "find_spec", lambda name: None)
-    with pytest.raises(StoreError, match=r"pip install 'anonrisk\[store\]'"):
+    with pytest.raises(MissingLibraryError, match=r"pip install 'anonrisk\[store\]'"):
         Repository("x.sqlite")

@@ -9,6 +9,7 @@ import textwrap
 import traceback
 
 import pytest
+from keys import KEY
 
 import anonrisk
 from anonrisk.errors import (
@@ -344,6 +345,13 @@ def test_without_sqlalchemy_it_says_what_to_install():
     assert issubclass(MissingLibraryError, ImportError)
 
 
+NEEDED = {
+    "perturb": {"scale": 2, "seed": 1},
+    "pseudonymize": {"key": KEY},
+    "trajectory": {"unit": "Age", "length": 2, "seed": 1},
+}
+
+
 def test_words_that_change_a_table_are_refused_before_any_statement(engine, monkeypatch):
     from anonrisk.engines.sql import reading
 
@@ -351,6 +359,6 @@ def test_words_that_change_a_table_are_refused_before_any_statement(engine, monk
     monkeypatch.setattr(reading, "guarded", lambda _: pytest.fail("a statement was sent"))
     for word in ("apply", "generalize", "perturb", "pseudonymize", "trajectory"):
         says = f"^'{word}' is not available for a table in a database"
-        more = {"scale": 2, "seed": 1} if word == "perturb" else {}
+        more = NEEDED.get(word, {})
         with pytest.raises(UnsupportedFrameError, match=says):
             getattr(table.anon, word)("zip", **more)

@@ -171,7 +171,7 @@ def attacked(
     for name in sensitive:
         result, highest, alone = _credibility(seen, name, goals, chances, blind=not hidden)
         known.append(result)
-        by_person[name] = partial(_frame, seen.people, alone, highest)
+        by_person[name] = partial(to_frame, seen.people, alone, highest)
     return PlanAttack(
         plan.qids,
         tally.n_records,
@@ -272,7 +272,8 @@ def _credibility(
     )
 
 
-def _frame(people: Tally, alone: Floats, highest: Floats) -> pd.DataFrame:
+def to_frame(people: Tally, alone: Floats, highest: Floats) -> pd.DataFrame:
+    """Return the persons with what is believed of each."""
     import pandas as pd
 
     cells = {name: _cells(people.domains[name])[code] for name, code in people.codes.items()}
