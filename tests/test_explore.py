@@ -451,6 +451,8 @@ def test_a_rule_is_resolved_once_and_then_kept():
     for call in (table.anon.apply, lambda _: plan.to_sql(), lambda _: plan.to_pyspark()):
         with pytest.raises(errors.PlanError, match=r"plan\.resolve\(table\)"):
             call(plan)
+    with pytest.raises(errors.AnonRiskError, match="unit 'who' is missing"):
+        plan.resolve(table.assign(who=None))
     kept = plan.resolve(table)
     assert kept.resolve(table) is kept
     # Nine rows of one person are one person.

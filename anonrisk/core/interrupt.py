@@ -40,7 +40,7 @@ def seconds_of(time_limit: float | None) -> float:
 
 @contextmanager
 def limited(time_limit: float | None) -> Iterator[TimeLimit]:
-    """Give the work inside so many seconds, or those left of an outer limit; None: no limit.
+    """Limit the work inside to so many seconds, or those left of an outer limit; None: no limit.
 
     Nothing is cut short by itself: work that can end early asks `time_is_up`.
 

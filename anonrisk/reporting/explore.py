@@ -16,7 +16,7 @@ from anonrisk.core.interrupt import limited, seconds_of
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.progress import shown, tell
 from anonrisk.core.render import count_of
-from anonrisk.engines import engine_for, refusals
+from anonrisk.engines import engine_for
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError
 from anonrisk.measures.counts.question import ClassesWithValues
@@ -178,9 +178,7 @@ def explore(
         columns = tuple(dict.fromkeys((*qid, *beside, *asked.distances)))
         tally = engine.tally(frame, ClassesWithValues(columns, free))
         if asked.unit is not None:
-            if n_missing := int(tally.margin(asked.unit)[-1]):
-                raise refusals.missing_unit(asked.unit, n_missing)
-            tally = PersonTally(**vars(tally), unit=asked.unit)
+            tally = PersonTally.of(tally, asked.unit)
         who = "record" if asked.unit is None else "person"
         n = tally.n_records if asked.unit is None else len(tally.domains[asked.unit])
         if not n:

@@ -86,6 +86,6 @@ def resolved(
         if isinstance(rule, KeepCommon):
             tally = engine.tally(frame, ClassesWithValues((name, *beside)))
             if unit is not None:
-                tally = PersonTally(**vars(tally), unit=unit)
+                tally = PersonTally.of(tally, unit)
             result[name] = rule.resolve(people_by_label(tally, name, rule.beginning))
     return result

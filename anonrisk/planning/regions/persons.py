@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.engines import refusals
 from anonrisk.engines.numpy.count import distinct_pairs, runs_of
 from anonrisk.measures.counts.class_profiles import ValueCounts
 from anonrisk.measures.counts.tally import Tally
@@ -22,6 +23,14 @@ class PersonTally(Tally):
     """A tally whose values are held by persons: whoever has one in two records counts once."""
 
     unit: Name
+
+    @classmethod
+    def of(cls, tally: Tally, unit: Name) -> PersonTally:
+        """Count by persons; reject records of nobody."""
+        n_missing = int(tally.margin(unit)[-1])
+        if n_missing:
+            raise refusals.missing_unit(unit, n_missing)
+        return cls(**vars(tally), unit=unit)
 
     def margin(self, name: Name) -> Integers:
         """Count the persons of each value of a column, missing last."""
