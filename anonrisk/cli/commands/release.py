@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,6 +128,11 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     _of_ledger(verify)
     show = todo.add_parser("show", help="print a release, a manifest, or what a ledger holds")
     show.add_argument("what", nargs="?", metavar="FILE", help="release.yaml, or a manifest")
+    show.add_argument(
+        "--lineage",
+        choices=("openlineage", "prov"),
+        help="print the facts of a manifest as an event of OpenLineage, or as PROV-JSON",
+    )
     _of_ledger(show)
     diff = todo.add_parser("diff", help="compare the tables with earlier releases of them")
     diff.add_argument("release", metavar="RELEASE", help=_RELEASE)
@@ -300,6 +306,8 @@ def _verify(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG00
 
 
 def _show(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
+    if args.lineage is not None:
+        return _lineage(args)
     named = None if args.what is None else _named(args.what)
     ledger = _ledger(args)
     entries = None if ledger is None else ledger.entries()
@@ -310,6 +318,16 @@ def _show(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     if entries is not None:
         parts |= {"entries": [vars(entry) for entry in entries], "head": entries.head}
     return Outcome.of(*results, **parts)
+
+
+def _lineage(args: argparse.Namespace) -> Outcome:
+    from anonrisk.releases.ledger.lineage import FORMS
+    from anonrisk.releases.ledger.manifest import Manifest
+
+    if args.what is None or args.ledger is not None:
+        raise ArgumentError("--lineage is of one manifest: name its file, and no --ledger")
+    document = FORMS[args.lineage](Manifest.load(args.what))
+    return Outcome(json.dumps(document, indent=2), document)
 
 
 def _named(path: str) -> Any:

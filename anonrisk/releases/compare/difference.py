@@ -385,17 +385,18 @@ def _by_churn(pairs: _Pairs, sides: list[tuple[_Side, _Side]]) -> float:
     too few; each is asked, and the chance of the less likely one doubled.
     """
     came = pairs.in_now & ~pairs.in_before
-    profiles = [pairs.class_sums]
+    # Half of a hash is enough to count by.
+    classes = [sums[:, 0] for sums in pairs.class_sums]
+    profiles = [classes]
     if sides:
         # Sums of random hashes of either kind: equal where the classes and all values are.
-        both = [sum((side[i].sums for side in sides), pairs.class_sums[i]) for i in (0, 1)]
-        profiles.append((both[0], both[1]))
+        profiles.append([sum((side[i].sums[:, 0] for side in sides), classes[i]) for i in (0, 1)])
     chances = []
     for before, current in profiles:
-        number, n = interned(np.concatenate((before[pairs.in_before], current[came])))
+        number, result = numbered(np.concatenate((before[pairs.in_before], current[came])))
         earlier, newcomers = np.split(number, [int(pairs.in_before.sum())])
         gone = earlier[~pairs.in_now[pairs.in_before]]
-        counts = [np.bincount(item, minlength=n) for item in (gone, newcomers, earlier)]
+        counts = [np.bincount(item, minlength=len(result)) for item in (gone, newcomers, earlier)]
         chances.append(chance_by_churn(*counts))
     return min(1.0, len(chances) * min(chances))
 
@@ -433,15 +434,14 @@ class _Pairs:
     ) -> _Pairs:
         classes, n_classes = interned(np.concatenate((before.classes, keyed_counts.classes)))
         persons, n_persons = interned(np.concatenate((who_before, who_now)))
-        places, result = numbered(classes * n_persons + persons)
-        old, new = np.split(places, [len(before.rows)])
-        is_in = np.zeros((2, len(result)), dtype=bool)
+        old, new, first = _places(classes, persons, n_persons, len(before.rows))
+        is_in = np.zeros((2, len(first)), dtype=bool)
         is_in[0, old] = is_in[1, new] = True
         return cls(
             (before, keyed_counts),
             (old, new),
-            cls=result // n_persons,
-            person=result % n_persons,
+            cls=classes[first],
+            person=persons[first],
             before=is_in[0],
             now=is_in[1],
             n_classes=n_classes,
@@ -526,6 +526,26 @@ class _Pairs:
         return int((np.bincount(ways // self.n_persons) > 1).sum())
 
 
+def _places(
+    classes: Integers, persons: Integers, n_persons: int, n_before: int
+) -> tuple[Integers, Integers, Integers]:
+    """Number the pairs of the entries before, of those now, and return where each pair is first."""
+    who_before, who_now = np.split(persons, [n_before])
+    if not (_all_different(who_before) and _all_different(who_now)):
+        places, result = numbered(classes * n_persons + persons)
+        first = np.empty(len(result), dtype=np.int64)
+        first[places[::-1]] = np.arange(len(places))[::-1]
+        return places[:n_before], places[n_before:], first
+    # An entry for each person: whose class is the same has the pair of before.
+    at = np.full(n_persons, NONE)
+    at[who_before] = np.arange(n_before)
+    new = at[who_now]
+    other = (new == NONE) | (classes[new] != classes[n_before:])
+    new[other] = np.arange(n_before, n_before + other.sum())
+    first = np.concatenate((np.arange(n_before), n_before + np.flatnonzero(other)))
+    return np.arange(n_before), new, first
+
+
 @dataclass(frozen=True)
 class _Groups:
     """Who is in which group of persons with the same class before and the same class now.
@@ -583,7 +603,9 @@ class _Groups:
         known = np.zeros(len(self.group), dtype=bool)
         summary = known.copy()
         for side in sides:
-            value = np.where(has_moved, side.of_person[self.person], side.of_pair[self.pair])
+            value = side.of_pair[self.pair]
+            # Who moved shares a group with nobody else: the numbers may be others.
+            value[has_moved] = interned(side.sums[self.person[has_moved]])[0]
             if other_rows.any():
                 # Of who has other rows than before, these rows are what is learned.
                 difference = interned(sides[1].rows - sides[0].rows)[0]
@@ -599,22 +621,24 @@ class _Groups:
 class _Side:
     """The values of a sensitive column in one release: equal sets of values have one number."""
 
-    # (n_pairs,) and (n_persons,): the number of the set, -1 where there is none.
+    # (n_pairs,): the number of the set, -1 where there is none.
     of_pair: Integers
-    of_person: Integers
-    # As long: whether the release alone tells them, because a class has no others.
+    # (n_pairs,) and (n_persons,): whether the release alone tells them, because a class has no
+    # others.
     told: Booleans
     told_person: Booleans
-    # (n_persons, 2): what the number of a person stands for, in any release.
+    # (n_persons, 2): the set of a person, the same in any release.
     sums: Hashes
-    # The pair of each value, and its hash as often as it has rows.
+    # The pair of each value, its hash, and how many rows have it.
     pair: Integers
     values: Hashes
+    times: Integers
 
     @cached_property
     def rows(self) -> Hashes:
-        """(n_pairs, 2): the sum of the values of each pair."""
-        return summed(self.pair, self.values, len(self.of_pair))
+        """(n_pairs, 2): the sum of the values of each pair, as often as rows have them."""
+        values = self.values * self.times.astype(np.uint64)[:, None]
+        return summed(self.pair, values, len(self.of_pair))
 
     @classmethod
     def of(cls, pairs: _Pairs, which: int, name: Name) -> _Side:
@@ -629,6 +653,5 @@ class _Side:
         told_person[pairs.person[summary]] = True
         pair = places[entry]
         sums = value_sums(counts, pairs.person[pair], name, pairs.n_persons)
-        times = counts.values[name].rows.astype(np.uint64)[:, None]
-        number = interned(sums)[0]
-        return cls(of_pair, number, summary, told_person, sums, pair, values * times)
+        times = counts.values[name].rows
+        return cls(of_pair, summary, told_person, sums, pair, values, times)
