@@ -21,7 +21,12 @@ from anonrisk.errors import ArgumentError, EmptyTableError, StateError, WrongKey
 from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
 from anonrisk.measures.counts.question import Question
 from anonrisk.releases.compare.compare import compare_all
-from anonrisk.releases.compare.difference import compare_counts, interned, together
+from anonrisk.releases.compare.difference import (
+    NumberedHashes,
+    compare_counts,
+    interned,
+    together,
+)
 
 FATES = [fate for fate in product((None, "a", "b"), repeat=2) if any(fate)]
 
@@ -358,6 +363,20 @@ def test_hashes_that_share_a_half_are_told_apart():
     found, n = interned(np.array([[7, 1], [5, 1], [7, 2], [7, 1], [0, 2]], dtype=np.uint64))
     assert n == 4
     assert found.tolist() == [0, 1, 2, 0, 3]
+
+
+FEW_HASHES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=9)
+
+
+@given(these=FEW_HASHES, others=FEW_HASHES)
+def test_hashes_that_are_numbered_once_are_told_apart_as_well(these, others):
+    before, now, n = NumberedHashes(np.array(these, dtype=np.uint64)).number(
+        np.array(others, dtype=np.uint64)
+    )
+    numbers = [*before.tolist(), *now.tolist()]
+    assert len(set(zip(numbers, [*others, *these], strict=True))) == len(set(numbers)) == n
+    assert n == len({*others, *these})
+    assert set(numbers) == set(range(n))
 
 
 @settings(max_examples=40)

@@ -164,4 +164,5 @@ def compare_all(earlier: Sequence[State], current: State) -> Iterator[Comparison
     for states in unions.values():
         if len(states) > 1 and current.counts.unit is not None:
             union = together([item.counts for item in states])
-            yield compare_counts(union, current.counts, of_several=True)
+            persons = current.numbered_persons
+            yield compare_counts(union, current.counts, of_several=True, persons=persons)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.engines.renumber import numbered
+from anonrisk.engines.renumber import Numbering, numbered
 from anonrisk.errors import EmptyTableError, StateError
 from anonrisk.pseudonyms.encoding import agreed
 from anonrisk.releases.compare.comparison import (
@@ -60,6 +60,35 @@ def interned(hashes: Hashes) -> tuple[Integers, int]:
     last = numbered(hashes[:, 1])[0]
     both, pairs = numbered(first * len(hashes) + last)
     return both, len(pairs)
+
+
+class NumberedHashes:
+    """Hashes that are numbered once, to be compared with those of many releases."""
+
+    def __init__(self, hashes: Hashes) -> None:
+        self._hashes = hashes
+        self._firsts = Numbering(hashes[:, 0])
+        self._seconds = np.empty(len(self._firsts.keys), dtype=np.uint64)
+        self._seconds[self._firsts.codes] = hashes[:, 1]
+        self._by_firsts = bool((hashes[:, 1] == self._seconds[self._firsts.codes]).all())
+
+    def number(self, others: Hashes) -> tuple[Integers, Integers, int]:
+        """Return the numbers of others and of these, and how many there are.
+
+        Examples
+        --------
+        >>> these = np.array([[7, 1], [5, 1], [7, 1]], dtype=np.uint64)
+        >>> NumberedHashes(these).number(np.array([[9, 1], [5, 1]], dtype=np.uint64))
+        (array([2, 1]), array([0, 1, 0]), 3)
+        """
+        found = self._firsts.look_up(others[:, 0])
+        known = found != NONE
+        if not self._by_firsts or (self._seconds[found[known]] != others[known, 1]).any():
+            both, n = interned(np.concatenate((others, self._hashes)))
+            return both[: len(others)], both[len(others) :], n
+        new, n_new = interned(others[~known])
+        found[~known] = new + len(self._seconds)
+        return found, self._firsts.codes, len(self._seconds) + n_new
 
 
 def summed(key: Integers, hashes: Hashes, n: int) -> Hashes:
@@ -230,7 +259,11 @@ _N_KINDS = 3 * len(CHANGES)
 
 
 def compare_counts(
-    before: KeyedCounts, keyed_counts: KeyedCounts, *, of_several: bool = False
+    before: KeyedCounts,
+    keyed_counts: KeyedCounts,
+    *,
+    of_several: bool = False,
+    persons: NumberedHashes | None = None,
 ) -> Comparison:
     """Compare the keyed counts of two releases, made under one key.
 
@@ -245,6 +278,8 @@ def compare_counts(
     of_several : bool
         Whether `before` is made of several releases, so that a row may be counted in each of them
         and numbers of rows say nothing.
+    persons : NumberedHashes, optional
+        The persons of the newer release, for who compares it with several.
 
     Returns
     -------
@@ -254,9 +289,8 @@ def compare_counts(
     _check(before, keyed_counts)
     if before.persons is None or keyed_counts.persons is None:
         return net_difference(before, keyed_counts)
-    pairs = _Pairs.of(
-        before, keyed_counts, before.persons, keyed_counts.persons, by_rows=not of_several
-    )
+    numbers = (persons or NumberedHashes(keyed_counts.persons)).number(before.persons)
+    pairs = _Pairs.of(before, keyed_counts, *numbers, by_rows=not of_several)
     result = _by_person if (pairs.in_before & pairs.in_now).any() else _net_by_person
     return result(pairs)
 
@@ -296,10 +330,8 @@ _WITH = (*_BESIDE, "values")
 def _news(parts: Sequence[Any], columns: Sequence[str]) -> dict[str, Any]:
     """Return what no part has before, but for the first part: (n, 2) of each column, and rows."""
     every = {name: np.concatenate([getattr(item, name) for item in parts]) for name in columns}
-    key = np.zeros(sum(len(item.rows) for item in parts), dtype=np.int64)
-    for hashes in every.values():
-        number, n = interned(hashes)
-        key = numbered(key * n + number)[0]
+    # Hashes of different kinds are random numbers of their own: sums are equal where all of them are.
+    key, _ = interned(sum(every.values()))
     # Numbers grow by one wherever something appears for the first time.
     new = np.diff(np.maximum.accumulate(key), prepend=NONE) > 0
     new[: len(parts[0].rows)] = False
@@ -427,13 +459,14 @@ class _Pairs:
         cls,
         before: KeyedCounts,
         keyed_counts: KeyedCounts,
-        who_before: Hashes,
-        who_now: Hashes,
+        who_before: Integers,
+        who_now: Integers,
+        n_persons: int,
         *,
         by_rows: bool,
     ) -> _Pairs:
         classes, n_classes = interned(np.concatenate((before.classes, keyed_counts.classes)))
-        persons, n_persons = interned(np.concatenate((who_before, who_now)))
+        persons = np.concatenate((who_before, who_now))
         old, new, first = _places(classes, persons, n_persons, len(before.rows))
         is_in = np.zeros((2, len(first)), dtype=bool)
         is_in[0, old] = is_in[1, new] = True
