@@ -7,6 +7,7 @@ killed.
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from anonrisk.errors import ArgumentError, LedgerError, WrongKeyError
 POLICY = Policy(quasi="zip", unit="who", k=2, differencing={"k": 2, "at_most": 9})
 TABLE = pd.DataFrame({"zip": ["a", "b"] * 4, "who": [f"p{i}" for i in range(8)]})
 REST = TABLE.drop(index=7).reset_index(drop=True)
+TOMORROW = dt.datetime.now(dt.UTC).date() + dt.timedelta(days=1)
 WHY = {"by": "Ada", "reason": "ticket 12"}
 
 
@@ -35,6 +37,7 @@ ACTIONS = {
     "publish": (lambda ledger: publish(ledger, REST, "3"), None, 3),
     "withdraw": (lambda ledger: ledger.withdraw("1", **WHY), LedgerError, 3),
     "rotate": (lambda ledger: ledger.rotate(OTHER, **WHY), ArgumentError, 3),
+    "expire": (lambda ledger: ledger.expire(TOMORROW, **WHY), None, 3),
     "erase": (lambda ledger: ledger.erase("p7", **WHY), LedgerError, 3),
 }
 
@@ -87,6 +90,9 @@ def checked(url, what, before):
     if what == "erase":
         expected = REST.anon.state("zip", unit="who", key=KEY)
         assert all(state == expected for _, state in done.states("t"))
+    if what == "expire":
+        (state,) = (state for _, state in done.states("t"))
+        assert state == REST.anon.state("zip", unit="who", key=KEY)
     if what == "rotate":
         assert done.key == OTHER
     for one in (ledger, done):

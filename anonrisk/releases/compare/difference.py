@@ -330,7 +330,7 @@ _WITH = (*_BESIDE, "values")
 def _news(parts: Sequence[Any], columns: Sequence[str]) -> dict[str, Any]:
     """Return what no part has before, but for the first part: (n, 2) of each column, and rows."""
     every = {name: np.concatenate([getattr(item, name) for item in parts]) for name in columns}
-    # Hashes of different kinds are random numbers of their own: sums are equal where all of them are.
+    # Each kind has random numbers of its own, so that sums are equal where all of them are.
     key, _ = interned(sum(every.values()))
     # Numbers grow by one wherever something appears for the first time.
     new = np.diff(np.maximum.accumulate(key), prepend=NONE) > 0
