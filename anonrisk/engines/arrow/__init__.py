@@ -188,7 +188,7 @@ class ArrowEngine:
         if isinstance(asked[0], FROM_CODES):
             # A query may give its rows in another order the next time.
             known = remembered(frame) if table.in_memory else {}
-            coded = cells.CodedColumns(_given(table, asked), known)
+            coded = table.coded(_named(table, asked), known)
             return method(coded, *(_with_population(item, asked) for item in asked))
         value = cells.to_pandas(_given(table, asked))
         value.attrs = table.attrs()
@@ -221,9 +221,12 @@ def _without_columns(frame: Any) -> PandasSchema:
 
 def _given(table: ArrowTable, asked: Any) -> Mapping[str, Any]:
     """Read what is asked about, or everything where no column is named."""
+    return table.read(_named(table, asked))
+
+
+def _named(table: ArrowTable, asked: Any) -> list[str]:
     names, words = table.names(), set(_words(asked))
-    named = [name for name in dict.fromkeys(names) if name in words]
-    return table.read(named or names)
+    return [name for name in dict.fromkeys(names) if name in words] or names
 
 
 def _difference(
@@ -250,7 +253,8 @@ def _with_population(item: Any, asked: Any) -> Any:
     against = getattr(item, "against", None)
     if against is None or against.population is None:
         return item
-    population = cells.CodedColumns(_given(table_of(against.population), asked))
+    table = table_of(against.population)
+    population = table.coded(_named(table, asked), {})
     return replace(item, against=replace(against, population=population))
 
 

@@ -49,12 +49,14 @@ class CodedColumns(TableOfSeries):
 
     def codes(self, roles: Mapping[Name, str]) -> dict[Name, Codes]:
         """Encode some columns, side by side where the table is large."""
+        return side_by_side(
+            lambda name: self.encoded(name, roles[name]), roles, len(self), self.known
+        )
 
-        def one(name: Name) -> Codes:
-            column = _handed_over(self.columns[name], views=_views_are_coded())
-            return encode_column(column, name, roles[name])
-
-        return side_by_side(one, roles, len(self), self.known)
+    def encoded(self, name: Name, role: str) -> Codes:
+        """Encode a column."""
+        column = handed_over(self.columns[name], views=_views_are_coded())
+        return encode_column(column, name, role)
 
 
 @cache
@@ -117,11 +119,11 @@ def _field_without_views(field: Any) -> Any:
 
 def series(column: Any) -> pd.Series[Any]:
     """Make a column of pandas."""
-    made = _handed_over(column)
+    made = handed_over(column)
     return made if isinstance(made, pd.Series) else pd.Series(pd.arrays.ArrowExtensionArray(made))
 
 
-def _handed_over(column: Any, *, views: bool = False) -> Any:
+def handed_over(column: Any, *, views: bool = False) -> Any:
     """Return an Arrow column in a type that pandas takes, or Python objects as its Series.
 
     One that will only be coded keeps its text as views, which is how Polars holds it: they can be
@@ -135,13 +137,18 @@ def _handed_over(column: Any, *, views: bool = False) -> Any:
         categories = _categories(column)
         if categories is not None:
             return pd.Series(categories)
-        values = plain(column.type.value_type)
-        parts = [part.dictionary.cast(values).take(part.indices) for part in column.chunks]
-        column = pa.chunked_array(parts, values)
+        column = decoded(column)
     as_views = views and str(column.type) == "string_view"
     if plain(column.type) != column.type and not as_views:
         column = column.cast(plain(column.type))
     return column
+
+
+def decoded(column: Any) -> Any:
+    """Return the values of a column with a dictionary, without it."""
+    values = plain(column.type.value_type)
+    parts = [part.dictionary.cast(values).take(part.indices) for part in column.chunks]
+    return pa.chunked_array(parts, values)
 
 
 def _categories(column: Any) -> pd.Categorical | None:

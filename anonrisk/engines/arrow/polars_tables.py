@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from anonrisk.engines.arrow import cells
+from anonrisk.engines.arrow.batches import BatchedColumns
 from anonrisk.engines.arrow.tables import ArrowTable, TableAround, cannot_carry
 from anonrisk.engines.refused import LAZY_ROWS, refused
 from anonrisk.errors import UnsupportedColumnError
@@ -16,6 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
+
+    from anonrisk.core.columns import Name
+    from anonrisk.engines.arrow.cells import CodedColumns
+    from anonrisk.engines.numpy.table import Codes
+
+# Rows that are read at a time, and so many times: what ends before is held whole, which is faster.
+_BATCH = 250_000
+_AT_ONCE = 16
 
 
 class PolarsTable(ArrowTable):
@@ -87,17 +98,38 @@ class LazyTable(PolarsTable):
 
     def read(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Run the query for some columns."""
+        return PolarsTable(self._query(names).collect()).read(names)
+
+    def coded(self, names: Sequence[str], known: dict[Name, Codes]) -> CodedColumns:
+        """Run the query for some columns in batches, if Polars can and they are Arrow's."""
+        query, schema = self._query(names), self.frame.collect_schema()
+        if not hasattr(query, "collect_batches") or any(_is_python(schema[n]) for n in names):
+            return super().coded(names, known)
+        batches = iter(query.collect_batches(chunk_size=_BATCH))
+        first = deque(islice(batches, _AT_ONCE))
+        more = list(islice(batches, 1))
+        if not more:
+            parts = first or [self._without_rows(names)]
+            whole = sys.modules["polars"].concat(parts) if len(parts) > 1 else parts[0]
+            return PolarsTable(whole).coded(names, known)
+        # Each goes when it was read.
+        rows = chain((first.popleft() for _ in range(len(first))), more, batches)
+        none = self.types(names)
+        return BatchedColumns.of(chain([none], (PolarsTable(each).read(names) for each in rows)))
+
+    def _query(self, names: Sequence[str]) -> Any:
         # By place: a name that looks like a pattern would select by it.
         everything = self.names()
         places = [everything.index(name) for name in names]
-        some = self.frame.select(sys.modules["polars"].nth(places)).collect()
-        return PolarsTable(some).read(names)
+        return self.frame.select(sys.modules["polars"].nth(places))
 
     def types(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Return some columns without their rows."""
+        return PolarsTable(self._without_rows(names)).types(names)
+
+    def _without_rows(self, names: Sequence[str]) -> Any:
         schema = self.frame.collect_schema()
-        empty = sys.modules["polars"].DataFrame(schema={name: schema[name] for name in names})
-        return PolarsTable(empty).types(names)
+        return sys.modules["polars"].DataFrame(schema={name: schema[name] for name in names})
 
     def has_rows(self) -> bool:
         """Run the query for one row."""

@@ -18,8 +18,21 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from anonrisk.core.columns import Name
+    from anonrisk.engines.arrow.cells import CodedColumns
+    from anonrisk.engines.numpy.table import Codes
+
 # What a table around another has from that one as it is.
-_OF_THE_INNER = ("names", "read", "types", "has_rows", "check_order", "has_dictionary", "in_memory")
+_OF_THE_INNER = (
+    "names",
+    "read",
+    "coded",
+    "types",
+    "has_rows",
+    "check_order",
+    "has_dictionary",
+    "in_memory",
+)
 
 
 class ArrowTable:
@@ -44,6 +57,10 @@ class ArrowTable:
         """Return some columns."""
         everything = self.names()
         return {name: self.frame.column(everything.index(name)) for name in names}
+
+    def coded(self, names: Sequence[str], known: dict[Name, Codes]) -> CodedColumns:
+        """Return some columns to be counted, of which some codes may be known."""
+        return cells.CodedColumns(self.read(names), known)
 
     def types(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Return some columns without their rows."""

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 # A table of counts this small is filled directly, however few the records are.
+# Rows that are counted at once.
+_PART = 2**20
 _SMALL = 4_096
 # Class sizes below this are counted by position, rarer larger ones by sorting.
 _USUAL_SIZE = 65_536
@@ -197,15 +199,26 @@ def is_dense(bound: int, n_rows: int) -> bool:
 def counts_of(keys: Integers, bound: int) -> Integers:
     """Count how often each key occurs, zeros among them; sorts `keys` if sparse."""
     if is_dense(bound, len(keys)):
-        return np.bincount(keys)
+        return _counted(keys, bound)
     keys.sort()
     return np.diff(runs_of(keys), append=len(keys))
+
+
+def _counted(keys: Integers, bound: int) -> Integers:
+    """Count each key, in parts: NumPy makes a copy of 64 bits, which must not be of all rows."""
+    size = max(bound, _PART)
+    if len(keys) <= 2 * size or keys.dtype.itemsize == np.dtype(np.intp).itemsize:
+        return np.bincount(keys)
+    counts = np.bincount(keys[:size], minlength=bound)
+    for start in range(size, len(keys), size):
+        counts += np.bincount(keys[start : start + size], minlength=bound)
+    return counts
 
 
 def tally_keys(keys: Integers, bound: int) -> tuple[Integers, Integers]:
     """Find the keys that occur, ascending, and how often each does; sorts `keys` if sparse."""
     if is_dense(bound, len(keys)):
-        counts = np.bincount(keys)
+        counts = _counted(keys, bound)
         present = np.flatnonzero(counts)
         return present, counts[present]
     keys.sort()
