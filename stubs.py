@@ -359,14 +359,13 @@ def short(word: str) -> str:
 
 
 def more(word: str) -> str:
-    """Return what stands below the example: when it misleads, formula, source, related."""
+    """Return what stands below the example: when it misleads, formula, source."""
     sections = _sections(word)
     formula, _, misleads = sections["Notes"].partition(_MISLEADS)
     parts = {
         "When it misleads": _markdown(misleads[0].upper() + misleads[1:]),
         "Formula": _markdown(_ID.sub(r"[\g<0>](../formulas.md)", formula, count=1)),
         "Source": _markdown(sections["References"]),
-        "Related": _wrapped(", ".join(map(_related, sections["See Also"].splitlines())) + "."),
     }
     return "".join(f"## {title}\n\n{text.rstrip()}\n\n" for title, text in parts.items())
 
@@ -384,6 +383,7 @@ def _sections(word: str) -> dict[str, str]:
 def _markdown(text: str) -> str:
     """Write as Markdown what stands in a docstring."""
     text = re.sub(r"\.\. math::\s+((?:.+\n?)+)", _displayed, text)
+    text = re.sub(r":math:`([^`]+)`", r"$\1$", text)
     text = re.sub(r"`*docs/(\w+)\.md`*", r"[\1](../\1.md)", text).replace("``", "`")
     return "\n\n".join(_paragraph(one) for one in text.strip().split("\n\n")) + "\n\n"
 
@@ -413,14 +413,6 @@ def _wrapped(text: str, indent: str = "") -> str:
         )
         + "\n"
     )
-
-
-def _related(line: str) -> str:
-    """Link a function to its page, which says what it is; explain one that has none."""
-    name, _, said = line.partition(" : ")
-    word = name.removeprefix("anonrisk.")
-    known = (MEASURES / f"{word}.md").exists()
-    return f"[`{word}`]({word}.md)" if known else f"`{name}` ({said.replace('``', '`')})"
 
 
 if __name__ == "__main__":

@@ -199,7 +199,7 @@ def test_every_measure_has_a_page():
     assert {*pages} == {*warned, "index"}
     for word in warned:
         assert f".{word}(" in pages[word]
-        for heading in ("By hand", "When it misleads", "Formula", "Source", "Related"):
+        for heading in ("By hand", "When it misleads", "Formula", "Source"):
             assert pages[word].count(f"\n## {heading}\n") == 1, word
         assert "$$\n" in pages[word]
         reported = word in {*MEANINGS, *(one.word for one in BEHIND)}
