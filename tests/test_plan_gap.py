@@ -283,6 +283,9 @@ def test_what_cannot_be_asked():
         plan.gap(EIGHT.iloc[1:])
     with pytest.raises(errors.PlanError, match="other records"):
         plan.gap(EIGHT.assign(age=[1, 1, 1, 1, 2, 2, 2, 2]))
+    for ask in (plan.gap, plan.attack):
+        with pytest.raises(errors.ColumnNotFoundError, match="the plan's 'sex' is not a column"):
+            ask(EIGHT[["age"]])
     for wrong in (0, 99, 1.5, "all", True):
         with pytest.raises(errors.ArgumentError, match="sample"):
             plan.gap(EIGHT, sample=wrong)

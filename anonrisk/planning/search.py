@@ -178,9 +178,7 @@ class PlanSearch:
             if wrong is not None:
                 raise ArgumentError(f"sensitive {wrong!r} is a quasi-identifier of the plan")
             looked_at = self._looked_at
-            tally = self._tally(engine, frame, (*dict.fromkeys((*looked_at, *names)),))
-            if tally is None:
-                raise PlanError("the table has too many classes to be counted at once")
+            tally = self._counted_again(engine, frame, names)
 
             def make(world: Tally) -> Plan:
                 return self._best_of(world.only(looked_at))(request.deciding)
@@ -204,9 +202,7 @@ class PlanSearch:
                 f"of this plan, {plan.loss}"
             )
         with one_state(frame, "plan"), limited(None):
-            tally = self._tally(engine_for(frame), frame, self._looked_at)
-            if tally is None:
-                raise PlanError("the table has too many classes to be counted at once")
+            tally = self._counted_again(engine_for(frame), frame)
             return gap_of(
                 plan, tally, self.request.deciding.on_all_columns(), by_column=self.by_column,
                 weights=self.weights, unit=self.request.unit, sample=sample, seed=seed,
@@ -296,6 +292,15 @@ class PlanSearch:
                 "the persons, then apply the plan to the whole table, which is counted before it "
                 "is given"
             ) from None
+
+    def _counted_again(self, engine: Engine, frame: Any, names: Qid = ()) -> Tally:
+        """Count the table of a plan, with more columns; reject one that lacks those of the plan."""
+        columns = (*dict.fromkeys((*self._looked_at, *names)),)
+        require(columns, "the plan's", engine.schema(frame).columns)
+        tally = self._tally(engine, frame, columns)
+        if tally is None:
+            raise PlanError("the table has too many classes to be counted at once")
+        return tally
 
     def _in_stages(self, engine: Engine, frame: Any) -> Plan:
         tell("cutting the table into regions, in stages")
