@@ -144,8 +144,9 @@ def _staying(axis: Axis, loss: CellLoss) -> Booleans:
 
     Where a column has these alone its values are published as they are.
     """
-    n_values = np.bincount(axis.place[:-1], minlength=axis.size)
-    return (n_values == 1) & (loss is RANGE and not isinstance(axis, Ladder))
+    if loss is not RANGE or isinstance(axis, Ladder):
+        return np.zeros(axis.size, dtype=bool)
+    return np.asarray(np.bincount(axis.place[:-1], minlength=axis.size) == 1)
 
 
 def gap_of(
