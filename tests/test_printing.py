@@ -22,7 +22,7 @@ import pytest
 from keys import KEY, approvers
 
 import anonrisk
-from anonrisk import AnonRiskError, Policy, predict, testing
+from anonrisk import AnonRiskError, PlanOptions, Policy, predict, testing
 from anonrisk.accessor import FUNCTIONS
 from anonrisk.core import render
 from anonrisk.core.results import Interval
@@ -303,6 +303,9 @@ RESULTS = {
     "Plan": lambda t: t.anon.plan(t.q, 2, max_suppressed=1.0),
     "PlanPrices": lambda t: t.anon.plan(t.q, 3, max_suppressed=0.5).prices(t.df),
     "PlanAttack": lambda t: t.anon.plan(t.q, 2, max_suppressed=1.0).attack(t.df, sensitive=t.ill),
+    "PlanGap": lambda t: t.anon.plan(
+        t.q, 2, max_suppressed=0, options=PlanOptions(method="multidimensional")
+    ).gap(t.df),
     "PlanDiff": lambda t: RESULTS["Plan"](t).diff(t.anon.plan(t.q, 3, max_suppressed=0.5)),
     "PlanOutcome": lambda t: t.anon.plan(t.q, 2, max_suppressed=1.0).before,
     "PlanStep": lambda t: t.anon.plan(t.q, 2, max_suppressed=1.0).steps[0],

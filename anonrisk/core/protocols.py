@@ -30,6 +30,9 @@ class GivesPrices(Protocol):
     def attack(self, plan: Any, frame: Any, sensitive: Any) -> Any:
         """Measure what is learned by whoever knows how a plan is made."""
 
+    def gap(self, plan: Any, frame: Any, sample: int | None, seed: int) -> Any:
+        """Compare a plan by region with the least loss."""
+
 
 @runtime_checkable
 class StatesGoals(Protocol):

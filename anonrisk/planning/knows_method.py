@@ -15,6 +15,7 @@ from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.attack import HAIR, Credibility, ExcludedCells, PlanAttack
 from anonrisk.planning.excluded import LabelledColumn, seen_in_release, ways
 from anonrisk.planning.losses.base import GroupedColumn
+from anonrisk.planning.regions.multidimensional import located
 from anonrisk.planning.suppress.class_rules import Coded, Requirements
 from anonrisk.planning.worlds import Worlds, bounds
 
@@ -131,14 +132,10 @@ def _by_region(plan: Plan, people: Tally) -> list[Any]:
 def _regions_of(plan: Plan, people: Tally) -> Integers:
     """Find the region of each combination."""
     assert plan.regions is not None  # noqa: S101
-    places = []
-    for name, recoding in plan.regions.columns.items():
-        groups, _ = recoding.groups(people.domains[name])
-        places.append(np.append(groups, recoding.missing)[people.codes[name]])
-    found = plan.regions.find(places)
-    if (found < 0).any():
+    regions = located(plan.regions, people)
+    if (regions < 0).any():
         raise PlanError("the plan was made for another table: its regions do not hold every record")
-    return found
+    return regions
 
 
 def attacked(

@@ -26,6 +26,7 @@ from anonrisk.planning.losses.choose import OF_COLUMNS, loss_of
 from anonrisk.planning.previous import as_before
 from anonrisk.planning.prices import NOT_SEARCHED, PlanPrice, PlanPrices
 from anonrisk.planning.regions.large import WHY_IN_STAGES, countable_in_stages, large_plan
+from anonrisk.planning.regions.least import gap_of
 from anonrisk.planning.regions.multidimensional import best, multidimensional, worthwhile
 from anonrisk.planning.suppress.class_rules import beside
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.tally import Tally
     from anonrisk.planning.attack import PlanAttack
+    from anonrisk.planning.gap import PlanGap
     from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.losses.base import Loss
     from anonrisk.planning.options import PlanOptions
@@ -176,9 +178,7 @@ class PlanSearch:
             if wrong is not None:
                 raise ArgumentError(f"sensitive {wrong!r} is a quasi-identifier of the plan")
             looked_at = self._looked_at
-            tally = self._tally(engine, frame, (*dict.fromkeys((*looked_at, *names)),))
-            if tally is None:
-                raise PlanError("the table has too many classes to be counted at once")
+            tally = self._counted_again(engine, frame, names)
 
             def make(world: Tally) -> Plan:
                 return self._best_of(world.only(looked_at))(request.deciding)
@@ -187,6 +187,26 @@ class PlanSearch:
                 FORMULAS[goal.score].order != "r" for goal in goals
             )
             return attacked(plan, tally, make, sensitive=names, hidden=hidden, by_counts=by_counts)
+
+    def gap(self, plan: Plan, frame: Any, sample: int | None, seed: int) -> PlanGap:
+        """Count the table once, and compare a plan by region with the least loss."""
+        if plan.regions is None:
+            raise PlanError(
+                "how far from the best is asked of plans by region; of this one, with whole "
+                "columns, plan.proven_gap says it. Make another with "
+                "options=anonrisk.PlanOptions(method='multidimensional')"
+            )
+        if plan.loss not in OF_COLUMNS:
+            raise PlanError(
+                f"how far from the best is measured by {' or '.join(OF_COLUMNS)}, not by the loss "
+                f"of this plan, {plan.loss}"
+            )
+        with one_state(frame, "plan"), limited(None):
+            tally = self._counted_again(engine_for(frame), frame)
+            return gap_of(
+                plan, tally, self.request.deciding.on_all_columns(), by_column=self.by_column,
+                weights=self.weights, unit=self.request.unit, sample=sample, seed=seed,
+            )  # fmt: skip
 
     def lines(self, plan: Plan) -> Iterator[tuple[str, PlanRequest, Mapping[Name, Any]]]:
         """Yield what could be otherwise than in a plan: a request, and what columns are offered."""
@@ -272,6 +292,15 @@ class PlanSearch:
                 "the persons, then apply the plan to the whole table, which is counted before it "
                 "is given"
             ) from None
+
+    def _counted_again(self, engine: Engine, frame: Any, names: Qid = ()) -> Tally:
+        """Count the table of a plan, with more columns; reject one that lacks those of the plan."""
+        columns = (*dict.fromkeys((*self._looked_at, *names)),)
+        require(columns, "the plan's", engine.schema(frame).columns)
+        tally = self._tally(engine, frame, columns)
+        if tally is None:
+            raise PlanError("the table has too many classes to be counted at once")
+        return tally
 
     def _in_stages(self, engine: Engine, frame: Any) -> Plan:
         tell("cutting the table into regions, in stages")

@@ -227,13 +227,18 @@ def limit_of(
     return made
 
 
+def located(regions: Regions, tally: Tally) -> Integers:
+    """Find the region of each combination of a table, -1 where none holds it."""
+    places = []
+    for name, recoding in regions.columns.items():
+        groups, _ = recoding.groups(tally.domains[name])
+        places.append(np.append(groups, recoding.missing)[tally.codes[name]])
+    return regions.find(places)
+
+
 def by_region(regions: Regions, tally: Tally, qid: Qid, others: Qid) -> Coded:
     """Return the combinations of a table as codes of what regions make of them."""
-    places = []
-    for name in qid:
-        groups, _ = regions.columns[name].groups(tally.domains[name])
-        places.append(np.append(groups, regions.columns[name].missing)[tally.codes[name]])
-    result, labels = regions.find(places), regions.labels()
+    result, labels = located(regions, tally), regions.labels()
     if (result < 0).any():
         # A class that is left as stars may be told by no part of its own.
         raise PlanError("regions that are known by their labels alone do not hold every record")
@@ -464,7 +469,7 @@ def best(
     ways: dict[str, Callable[[], Plan]] = {
         BY_REGION: partial(by_region, None),
         # Where it cannot lose less, the rest of a long search would be for nothing.
-        FULL_DOMAIN: lambda: full_domain(rival=_weighted(made.get(BY_REGION), weights)),
+        FULL_DOMAIN: lambda: full_domain(rival=weighted_loss(made.get(BY_REGION), weights)),
         REFINED: lambda: by_region(made[FULL_DOMAIN]),
     }
     made: dict[str, Plan] = {}
@@ -480,7 +485,7 @@ def best(
             refused[what] = error
     if not made:
         raise refused[FULL_DOMAIN]
-    losses = {what: _weighted(plan, weights) for what, plan in sorted(made.items())}
+    losses = {what: weighted_loss(plan, weights) for what, plan in sorted(made.items())}
     taken = min(losses, key=lambda what: round(losses[what], 12))
     # Of whole columns there may be better ones, which is not looked for where others win.
     unsure = {w for w, plan in made.items() if w == FULL_DOMAIN and not plan.optimal}
@@ -495,13 +500,15 @@ def best(
     return replace(worthwhile(made[taken], max_loss), note=note, partial=stopped)
 
 
-def _weighted(plan: Plan | None, weights: Sequence[float] | None) -> float:
+def weighted_loss(plan: Plan | None, weights: Sequence[float] | None) -> float:
     """Return the loss of a plan, its columns worth what the caller says; none loses everything."""
     if plan is None:
         return np.inf
-    loss, steps = _after(plan).loss, [step.loss for step in plan.steps]
-    if weights is None or not steps:
+    loss, of_columns = _after(plan).loss, {step.column: step.loss for step in plan.steps}
+    if weights is None or not of_columns:
         return loss
+    # Steps stand in order of whom they help, weights in that of the columns.
+    steps = [of_columns[name] for name in plan.qids]
     # What is left beside the columns is lost with suppressed records, whatever they are worth.
     return loss + float(np.average(steps, weights=weights) - np.mean(steps))
 
