@@ -77,7 +77,7 @@ def predict_classes(
              1       1.1   57.1%   0.0% to 100.0%
              2       0.4   42.9%   0.0% to 100.0%
           more              0.0%
-    another group from the population of the table's 8 records
+    another group from the population of the table's 8 records, persons drawn singly
     """
     if group_size is None:
         raise ArgumentError("group_size is not given: how many people will the group have?")

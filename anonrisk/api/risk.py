@@ -119,8 +119,8 @@ def risk(
     prosecutor          12.5%          12.5%
     journalist   1.2% to 4.2%   1.2% to 4.2%
     marketer                -   1.2% to 4.2%
-    (95%, if 10.0% of 800 people were drawn with equal chances, whatever was removed
-      since)
+    (95%, if 10.0% of 800 people were drawn singly with equal chances, whatever was
+      removed since)
     """
     from anonrisk.predict.sample_risk import at_most, of_sample, of_weighted, sampling_of
 

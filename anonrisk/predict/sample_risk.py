@@ -328,7 +328,7 @@ def _bounded(sizes: ClassCounts, f: float, N: int, programme: _Programme | None)
         )
         shares, unique_match = programme.share_above, programme.unique_match
         removed = " and nothing was removed since"
-    assumes = f"95%, if {percent(f)} of {N:,} people were drawn with equal chances{removed}"
+    assumes = f"95%, if {percent(f)} of {N:,} people were drawn singly with equal chances{removed}"
     bounds: dict[str, Any] = {"level": LEVEL, "shares": shares}
     highest = float(risks[0])
     return SampledRisk(

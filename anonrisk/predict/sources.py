@@ -192,7 +192,8 @@ class FromTable(_Drawn):
     @property
     def words(self) -> str:
         """How the group comes about."""
-        return f"drawn without replacement from the table's {self.counted.n_memberships:,} records"
+        n = self.counted.n_memberships
+        return f"persons drawn singly, without replacement, from the table's {n:,} records"
 
     @cached_property
     def numbers(self) -> Binomial:
@@ -257,7 +258,7 @@ class FromKl(PredictionSource):
     def words(self) -> str:
         """How the group comes about."""
         table = "; both as in this table, whose own chance is left out" if self.of_table else ""
-        return f"approximated from {self.known}{table}"
+        return f"persons drawn singly, approximated from {self.known}{table}"
 
     def mean(self) -> float:
         """Expected number of singletons."""
@@ -303,7 +304,8 @@ class AnotherGroup(PredictionSource):
     @property
     def words(self) -> str:
         """How the group comes about."""
-        return f"another group from the population of the table's {count_of(self.n, 'record')}"
+        records = count_of(self.n, "record")
+        return f"another group from the population of the table's {records}, persons drawn singly"
 
     @property
     def n(self) -> int:
