@@ -305,6 +305,7 @@ class AnonAccessor(Generic[FrameT]):
         method: Method = "exact",
         n_values: int | None = None,
         widths: Mapping[Any, float] | None = None,
+        cluster: Name | None = None,
         unit: Name | None = None,
         missing: Missing = "value",
     ) -> PredictedClasses:
@@ -330,6 +331,7 @@ class AnonAccessor(Generic[FrameT]):
         method: Method = "exact",
         n_values: int | None = None,
         widths: Mapping[Any, float] | None = None,
+        cluster: Name | None = None,
         unit: Name | None = None,
         missing: Missing = "value",
     ) -> Prediction:
