@@ -371,6 +371,7 @@ class AnonAccessor(Generic[FrameT]):
         population_size: int | None = None,
         unsuppressed: bool = False,
         household: Name | None = None,
+        cluster: Name | None = None,
         unit: Name | None = None,
         missing: MissingOrWildcard = "value",
     ) -> Risk:

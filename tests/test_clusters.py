@@ -123,11 +123,14 @@ def test_what_is_not_known_of_homes(frame):
         ({"cluster": "home", "unit": "age"}, errors.ArgumentError, "one row per person"),
         ({"cluster": "home", "draw": "replacement"}, errors.ArgumentError, "draw='subgroup' only"),
         ({"cluster": "home", "method": "kl"}, errors.ArgumentError, "persons are drawn singly"),
-        ({"cluster": "area"}, errors.ArgumentError, "fewer than 30"),
+        ({"cluster": "area"}, errors.ArgumentError, "has 6 values, .* fewer than 30"),
     ]
     for arguments, error, words in wrong:
         with pytest.raises(error, match=words):
             anonrisk.predict_singletons(table, "sex", 20, **arguments)
+    most = frame({**CELLS, "home": [*range(60), *[60] * (len(AREA) - 60)]})
+    with pytest.raises(errors.ArgumentError, match="61 values, which tell as much as 3 of equal"):
+        anonrisk.predict_singletons(most, "sex", 20, cluster="home")
     with pytest.raises(errors.ArgumentError, match="upto with cluster="):
         anonrisk.predict_classes(table, "sex", 20, 11, cluster="home")
     with pytest.raises(errors.ArgumentError, match="more than twice"):

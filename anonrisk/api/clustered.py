@@ -34,9 +34,11 @@ def clustered_of(engine: Engine, frame: Any, question: Question, cluster: Name) 
     if lost:
         raise refusals.missing_household(cluster, lost, "cluster")
     counted = ClusteredClasses.of(tally, cluster, missing=question.missing, n_dropped=n_dropped)
-    if counted.n_clusters < LEAST:
+    equal = counted.n / counted.together
+    if equal < LEAST:
         raise ArgumentError(
-            f"cluster {cluster!r} has {count_of(counted.n_clusters, 'value')}: fewer than {LEAST} "
-            "do not show how alike the people of one are"
+            f"cluster {cluster!r} has {count_of(counted.n_clusters, 'value')}, which tell as much "
+            f"as {equal:.0f} of equal size: fewer than {LEAST} do not show how alike the people of "
+            "one are"
         )
     return counted

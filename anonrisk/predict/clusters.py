@@ -123,10 +123,8 @@ class _Parts:
         for m in range(1, j + 1):
             chosen = members == m
             change[chosen] += self._chances(others[:, chosen], j - m, t)
-        cluster_of = self.counted.cluster_of
-        changes = np.bincount(cluster_of, change[self.part_of])
-        people = np.bincount(cluster_of, self.counted.members).astype(float)
-        fixed = float(people @ changes) ** 2 / float(people @ people)
+        changes = np.bincount(self.counted.cluster_of, change[self.part_of])
+        fixed = float(self.counted.people @ changes) ** 2 / (self.counted.n * self.counted.together)
         return float(changes @ changes) - float(self.n_parts @ change**2) - fixed
 
     def chance_squared(self, t: float, mean: float) -> float:

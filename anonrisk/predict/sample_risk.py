@@ -266,15 +266,14 @@ def of_clusters(counted: ClusteredClasses, sampling: Sampling) -> Risk:
     >>> parts = np.arange(40)
     >>> homes = ClusteredClasses(ClassCounts([80], [1]), parts * 0, parts, parts * 0 + 2, "home")
     >>> of_clusters(homes, Sampling(0.05, 1_600)).journalist.highest
-    0.0018...
+    0.0016583747927...
     """
     if sampling.fraction is None or sampling.population_size is None or sampling.unsuppressed:
         raise ArgumentError(
             "cluster= needs sampling_fraction= and population_size=, and no unsuppressed=: more "
             "can be told only where persons were drawn singly"
         )
-    people = np.bincount(counted.cluster_of, counted.members)
-    f = sampling.share(counted.sizes, float(people @ people) / counted.n)
+    f = sampling.share(counted.sizes, counted.together)
     if f == 1:
         return of_sample(counted.sizes, sampling)
     N = sampling.population_size

@@ -61,6 +61,16 @@ class ClusteredClasses:
         return self.sizes.n_records
 
     @property
+    def people(self) -> Integers:
+        """Number of records of each cluster."""
+        return np.bincount(self.cluster_of, self.members).astype(np.int64)
+
+    @property
+    def together(self) -> float:
+        """Number of records that somebody's cluster has, on average over people."""
+        return float((self.people.astype(float) ** 2).sum()) / self.n
+
+    @property
     def n_clusters(self) -> int:
         """Number of clusters."""
         return int(self.cluster_of.max()) + 1
