@@ -114,4 +114,5 @@ def coverage(names, ratios, runs, sizes=(1,), n_homes=350, seed=7):
         for (ratio, j), rows in found.items():
             (held, widths, away), (singly, *_) = (np.array(each).T for each in rows)
             low, high = np.quantile(away, [0.025, 0.975])
-            yield name, ratio, j, int(held.sum()), int(singly.sum()), widths.mean() / max(high - low, 1)
+            width = widths.mean() / max(high - low, 1)
+            yield name, ratio, j, int(held.sum()), int(singly.sum()), width

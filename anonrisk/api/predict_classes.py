@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
-from anonrisk.api.predict_singletons import counted_for
+from anonrisk.api.predict_singletons import drawn_from
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -85,5 +85,5 @@ def predict_classes(
 
     if group_size is None:
         raise ArgumentError("group_size is not given: how many people will the group have?")
-    counted = counted_for(frame, qids, widths, unit, missing, cluster)
+    counted = drawn_from(frame, qids, widths, unit, missing, cluster)
     return table.classes(counted, group_size, upto, draw, method=method, n_values=n_values)

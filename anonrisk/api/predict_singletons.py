@@ -17,7 +17,9 @@ from anonrisk.measures.counts.change import Intervals
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
     from anonrisk.core.literals import Draw, Method, Missing
+    from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.clustered import ClusteredClasses
+    from anonrisk.measures.counts.question import Question
     from anonrisk.predict.prediction import Prediction
 
 
@@ -120,11 +122,23 @@ def predict_singletons(
 
     if group_size is None:
         raise ArgumentError("group_size is not given: how many people will the group have?")
-    counted = counted_for(frame, qids, widths, unit, missing, cluster)
+    counted = drawn_from(frame, qids, widths, unit, missing, cluster)
     return table.singletons(counted, group_size, draw, method, n_values)
 
 
-def counted_for(  # noqa: PLR0917
+def counted_for(
+    frame: Any,
+    qids: Any,
+    widths: Mapping[Name, float] | None,
+    unit: Name | None,
+    missing: str,
+) -> ClassSizes:
+    """Count the classes of a table that a group is drawn from, in intervals where asked."""
+    engine, frame, question = _asked(frame, qids, widths, unit, missing)
+    return ClassSizes.of(engine.count(frame, question)[0])
+
+
+def drawn_from(  # noqa: PLR0917
     frame: Any,
     qids: Any,
     widths: Mapping[Name, float] | None,
@@ -132,7 +146,20 @@ def counted_for(  # noqa: PLR0917
     missing: str,
     cluster: Name | None,
 ) -> ClassSizes | ClusteredClasses:
-    """Count the classes of a table that a group is drawn from, in intervals where asked."""
+    """Count the same, with the clusters that records come from where those were drawn."""
+    if cluster is None:
+        return counted_for(frame, qids, widths, unit, missing)
+    return clustered_of(*_asked(frame, qids, widths, unit, missing), cluster)
+
+
+def _asked(
+    frame: Any,
+    qids: Any,
+    widths: Mapping[Name, float] | None,
+    unit: Name | None,
+    missing: str,
+) -> tuple[Engine, Any, Question]:
+    """Return the engine, the table in intervals where asked, and the question about it."""
     engine, question = question_of(frame, qids, unit=unit, missing=missing)
     if widths is not None and not isinstance(widths, Mapping):
         raise ArgumentError("widths must be a mapping of column to width, such as {'age': 5}")
@@ -145,6 +172,4 @@ def counted_for(  # noqa: PLR0917
                 f"widths names {strange[0]!r}, which is not among the quasi-identifiers"
             )
         frame = engine.rewrite(frame, Intervals(chosen))
-    if cluster is not None:
-        return clustered_of(engine, frame, question, cluster)
-    return ClassSizes.of(engine.count(frame, question)[0])
+    return engine, frame, question
