@@ -141,7 +141,7 @@ def test_what_is_not_known_of_homes(frame):
 
 def test_intervals_hold_where_homes_are_drawn():
     runs = 40
-    for _, ratio, _, held, singly, _ in homes.coverage(["as in the issue"], (0.1, 0.5), runs):
+    for _, ratio, _, held, singly, *_ in homes.coverage(["areas"], (0.1, 0.5), runs):
         assert held >= 0.85 * runs
         assert singly <= 0.7 * runs, ratio
 
@@ -151,8 +151,7 @@ def test_intervals_hold_in_every_world_of_homes():
     runs = 300
     rows = list(homes.coverage(homes.WORLDS, homes.RATIOS, runs, (1, 2, 3)))
     assert not worlds.too_low([(*row[:3], 0, row[3]) for row in rows], runs)
-    assert np.median([row[5] for row in rows]) < 1.3
-    assert max(row[5] for row in rows if row[2] == 1) < 1.6
+    assert all(width < 1.6 * ideal for *_, width, ideal in rows if ideal >= 3)
 
 
 def test_a_sample_of_homes_bounds_the_risk(frame):
