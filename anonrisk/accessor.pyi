@@ -305,6 +305,7 @@ class AnonAccessor(Generic[FrameT]):
         method: Method = "exact",
         n_values: int | None = None,
         widths: Mapping[Any, float] | None = None,
+        cluster: Name | None = None,
         unit: Name | None = None,
         missing: Missing = "value",
     ) -> PredictedClasses:
@@ -330,6 +331,7 @@ class AnonAccessor(Generic[FrameT]):
         method: Method = "exact",
         n_values: int | None = None,
         widths: Mapping[Any, float] | None = None,
+        cluster: Name | None = None,
         unit: Name | None = None,
         missing: Missing = "value",
     ) -> Prediction:
@@ -369,6 +371,7 @@ class AnonAccessor(Generic[FrameT]):
         population_size: int | None = None,
         unsuppressed: bool = False,
         household: Name | None = None,
+        cluster: Name | None = None,
         unit: Name | None = None,
         missing: MissingOrWildcard = "value",
     ) -> Risk:

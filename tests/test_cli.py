@@ -217,6 +217,12 @@ def test_predict(run):
     wide = json.loads(run(*asked, "--group-size", 20, "--widths", "age=10")[1])
     expected = frame.anon.predict_singletons(["zip", "age"], 20, widths={"age": 10})
     assert wide["group"]["mean"] == pytest.approx(expected.mean)
+    write("homes.csv", "zip,home\n" + "".join(f"{i // 3 % 9},{i // 3}\n" for i in range(200)))
+    homes = ("predict", "homes.csv", "--qids", "zip", "--json", "--cluster", "home")
+    found = json.loads(run(*homes, "--group-size", 20)[1])["group"]
+    told = pd.read_csv("homes.csv").anon.predict_singletons("zip", 20, cluster="home")
+    assert (found["mean"], found["drawn"]) == (told.mean, told.drawn)
+    assert run(*homes, "--population-size", 400)[0] == 2
     for wrong in ((), ("--group-size", -1), ("--population-size", 9, "--widths", "age=2")):
         assert run(*asked, *wrong)[0] == 2
     # A warning of the library is a note, and not part of the result.

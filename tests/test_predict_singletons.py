@@ -156,11 +156,30 @@ def test_predictions_print_what_an_officer_reads():
     )
     assert rest == [
         "chance that nobody is one: <0.1%; that everybody is one: 0.1%",
-        "another group from the population of the table's 1,800 records; law: approximate",
+        "another group from the population of the table's 1,800 records, persons drawn singly; "
+        "law: approximate",
     ]
     assert counted.predict_singletons(40)._repr_html_().startswith("<p>")
     plain = counted.predict_singletons(40).to_dict()
     assert (plain["low"], plain["high"]) == (22, 36)
+
+
+def test_whatever_assumes_that_persons_are_drawn_singly_says_so():
+    counted = ClassSizes([1, 40], [300, 20])
+    said = "persons drawn singly"
+    for draw in ("auto", "subgroup"):
+        for result in (
+            counted.predict_singletons(40, draw=draw),
+            counted.predict_classes(40, draw=draw),
+        ):
+            assert said in " ".join(str(result).split())
+            assert said in result.to_dict()["drawn"]
+    population = counted.predict_population(4_000)
+    assert said in " ".join(str(population).split())
+    assert said in population.to_dict()["assumes"]
+    risk = counted.risk(sampling_fraction=0.25, population_size=4_400)
+    assert "drawn singly" in " ".join(str(risk).split())
+    assert "drawn singly" in risk.to_dict()["assumes"]
 
 
 # ---- another group: how often the interval holds -------------------------------------------

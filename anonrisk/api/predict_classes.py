@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
-from anonrisk.api.predict_singletons import counted_for
+from anonrisk.api.predict_singletons import drawn_from
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def predict_classes(
     method: Method = "exact",
     n_values: int | None = None,
     widths: Mapping[Any, float] | None = None,
+    cluster: Name | None = None,
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> PredictedClasses:
@@ -34,10 +35,11 @@ def predict_classes(
 
     Parameters
     ----------
-    frame, qids, group_size, draw, method, n_values, widths, unit, missing
+    frame, qids, group_size, draw, method, n_values, widths, cluster, unit, missing
         As in `anonrisk.predict_singletons`.
     upto : int
-        The largest class size to tell apart; 3 at most for another group larger than the table.
+        The largest class size to tell apart; 3 at most for another group larger than the table,
+        10 with `cluster`.
 
     Returns
     -------
@@ -52,7 +54,7 @@ def predict_classes(
     Notes
     -----
     S17, of k of the table's n records, over classes with sizes c; P2 beyond the table's size,
-    intervals of another group by P13; S7 and S8 with replacement:
+    intervals of another group by P13; S7 and S8 with replacement; P14 with `cluster`:
 
     .. math:: E\,C_j = \sum \binom{c}{j} \binom{n - c}{k - j} \Big/ \binom{n}{k}
 
@@ -77,9 +79,11 @@ def predict_classes(
              1       1.1   57.1%   0.0% to 100.0%
              2       0.4   42.9%   0.0% to 100.0%
           more              0.0%
-    another group from the population of the table's 8 records
+    another group from the population of the table's 8 records, persons drawn singly
     """
+    from anonrisk.predict import table
+
     if group_size is None:
         raise ArgumentError("group_size is not given: how many people will the group have?")
-    counted = counted_for(frame, qids, widths, unit, missing)
-    return counted.predict_classes(group_size, upto, draw=draw, method=method, n_values=n_values)
+    counted = drawn_from(frame, qids, widths, unit, missing, cluster)
+    return table.classes(counted, group_size, upto, draw, method=method, n_values=n_values)

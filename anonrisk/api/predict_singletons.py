@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.api.clustered import clustered_of
 from anonrisk.api.question import question_of
 from anonrisk.core.arguments import positive
 from anonrisk.core.columns import require
@@ -16,6 +17,9 @@ from anonrisk.measures.counts.change import Intervals
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
     from anonrisk.core.literals import Draw, Method, Missing
+    from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.clustered import ClusteredClasses
+    from anonrisk.measures.counts.question import Question
     from anonrisk.predict.prediction import Prediction
 
 
@@ -29,6 +33,7 @@ def predict_singletons(
     method: Method = "exact",
     n_values: int | None = None,
     widths: Mapping[Any, float] | None = None,
+    cluster: Name | None = None,
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> Prediction:
@@ -55,6 +60,11 @@ def predict_singletons(
         occur.
     widths : mapping of column to number, optional
         Round these columns to intervals of a width first, which begin at multiples of it.
+    cluster : name, optional
+        A column that says who came into the table together, as a household, where homes were drawn
+        and not persons. The group of `group_size` people then consists of whole clusters, too. At
+        least 30 clusters, one record per person, with ``draw="auto"`` or
+        ``"subgroup"``. Left out, persons are taken to be drawn singly.
 
     Returns
     -------
@@ -75,9 +85,11 @@ def predict_singletons(
 
     Beyond the table's size it is that of Good & Toulmin (P2); interval, `pmf`, `p_none` and `p_any`
     follow an approximate law (P13). S2 to S14 with replacement, S5 and S6 from the divergence.
+    With `cluster`, parts of m members of one cluster are kept or left out together (P14), clusters
+    with equal chances.
 
     When it misleads: for a group drawn by chance; people who were chosen for what they have in
-    common are more alike.
+    common are more alike. Where homes were drawn, without `cluster` the interval is far too narrow.
 
     References
     ----------
@@ -99,11 +111,19 @@ def predict_singletons(
     Interval(low=4, high=4, level=0.95)
     >>> df.anon.predict_singletons(["age", "sex"], 4, widths={"age": 10}).mean
     2.714285714285...
+    >>> homes = pd.DataFrame({"home": [i // 3 for i in range(300)]})
+    >>> homes["zip"] = homes["home"] % 40
+    >>> homes.anon.predict_singletons("zip", 30).mean > 10
+    True
+    >>> homes.anon.predict_singletons("zip", 30, cluster="home").mean
+    0.0
     """
+    from anonrisk.predict import table
+
     if group_size is None:
         raise ArgumentError("group_size is not given: how many people will the group have?")
-    counted = counted_for(frame, qids, widths, unit, missing)
-    return counted.predict_singletons(group_size, draw=draw, method=method, n_values=n_values)
+    counted = drawn_from(frame, qids, widths, unit, missing, cluster)
+    return table.singletons(counted, group_size, draw, method, n_values)
 
 
 def counted_for(
@@ -114,6 +134,32 @@ def counted_for(
     missing: str,
 ) -> ClassSizes:
     """Count the classes of a table that a group is drawn from, in intervals where asked."""
+    engine, frame, question = _asked(frame, qids, widths, unit, missing)
+    return ClassSizes.of(engine.count(frame, question)[0])
+
+
+def drawn_from(  # noqa: PLR0917
+    frame: Any,
+    qids: Any,
+    widths: Mapping[Name, float] | None,
+    unit: Name | None,
+    missing: str,
+    cluster: Name | None,
+) -> ClassSizes | ClusteredClasses:
+    """Count the same, with the clusters that records come from where those were drawn."""
+    if cluster is None:
+        return counted_for(frame, qids, widths, unit, missing)
+    return clustered_of(*_asked(frame, qids, widths, unit, missing), cluster)
+
+
+def _asked(
+    frame: Any,
+    qids: Any,
+    widths: Mapping[Name, float] | None,
+    unit: Name | None,
+    missing: str,
+) -> tuple[Engine, Any, Question]:
+    """Return the engine, the table in intervals where asked, and the question about it."""
     engine, question = question_of(frame, qids, unit=unit, missing=missing)
     if widths is not None and not isinstance(widths, Mapping):
         raise ArgumentError("widths must be a mapping of column to width, such as {'age': 5}")
@@ -126,4 +172,4 @@ def counted_for(
                 f"widths names {strange[0]!r}, which is not among the quasi-identifiers"
             )
         frame = engine.rewrite(frame, Intervals(chosen))
-    return ClassSizes.of(engine.count(frame, question)[0])
+    return engine, frame, question

@@ -58,6 +58,15 @@ def question_of(
     return engine, question
 
 
+def require_beside(engine: Engine, frame: Any, question: Question, name: Name, role: str) -> None:
+    """Make sure that a column can have a role beside the quasi-identifiers."""
+    schema = engine.schema(frame)
+    require([as_name(name, role)], role, schema.columns)
+    if name in question.columns:
+        raise RoleConflictError(f"column {name!r} cannot be both quasi-identifier and {role}")
+    schema.check({name: role})
+
+
 def _check_wildcard(question: Question) -> None:
     if question.unit is not None:
         raise ArgumentError(

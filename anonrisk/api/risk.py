@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
-from anonrisk.api.question import question_of
-from anonrisk.core.columns import as_name, require
+from anonrisk.api.clustered import clustered_of
+from anonrisk.api.question import question_of, require_beside
+from anonrisk.core.columns import require
 from anonrisk.engines import engine_for
-from anonrisk.errors import ArgumentError, RoleConflictError, UnsupportedFrameError
+from anonrisk.errors import ArgumentError, UnsupportedFrameError
 from anonrisk.measures.counts.question import Against, InHousehold, InPopulation, SumsOfWeights
 from anonrisk.measures.risk import of_population, of_release
 
@@ -33,6 +34,7 @@ def risk(
     population_size: int | None = None,
     unsuppressed: bool = False,
     household: Name | None = None,
+    cluster: Name | None = None,
     unit: Name | None = None,
     missing: MissingOrWildcard = "value",
 ) -> Risk:
@@ -55,6 +57,9 @@ def risk(
         Whether no record was removed after the draw. It cannot be seen in the table.
     household : name, optional
         A column that says who lives together: whoever finds one member finds them all.
+    cluster : name, optional
+        A column that says who was drawn together, as a household, with `sampling_fraction` and
+        `population_size`. Left out, persons are taken to be drawn singly.
 
     Returns
     -------
@@ -84,9 +89,9 @@ def risk(
     F is counted where `population` is given. A sample bounds it (P12): with `sampling_fraction` and
     `population_size` each class by itself, also after small classes were removed; with
     `unsuppressed` also by a linear programme over all populations that agree with the table, and
-    the smaller bound is taken. With neither, with `weight`, and for households only F ≥ f holds:
-    nobody reaches more than the prosecutor. Benedetti and Franconi's model (P10), shown with
-    weights, is no bound.
+    the smaller bound is taken. With `cluster` the bound counts clusters. With neither, with
+    `weight`, and for households only F ≥ f holds: nobody reaches more than the prosecutor.
+    Benedetti and Franconi's model (P10), shown with weights, is no bound.
 
     When it misleads: a guess needs no name: where a whole class shares a sensitive value, nobody
     need be found. Of journalist and marketer: without a population, weights or its size nobody
@@ -119,12 +124,23 @@ def risk(
     prosecutor          12.5%          12.5%
     journalist   1.2% to 4.2%   1.2% to 4.2%
     marketer                -   1.2% to 4.2%
-    (95%, if 10.0% of 800 people were drawn with equal chances, whatever was removed
-      since)
+    (95%, if 10.0% of 800 people were drawn singly with equal chances, whatever was
+      removed since)
     """
-    from anonrisk.predict.sample_risk import at_most, of_sample, of_weighted, sampling_of
+    from anonrisk.predict.sample_risk import (
+        at_most,
+        of_clusters,
+        of_sample,
+        of_weighted,
+        sampling_of,
+    )
 
     sampling = sampling_of(sampling_fraction, population_size, unsuppressed)
+    if cluster is not None and not sampling.known:
+        raise ArgumentError(
+            "cluster= goes with sampling_fraction= and population_size= only: what else is told "
+            "holds however people were drawn"
+        )
     values = [population is not None, weight is not None, sampling.known]
     if sum(values) > 1:
         raise ArgumentError("give one of population=, weight= and sampling_fraction=, not several")
@@ -140,6 +156,8 @@ def risk(
         result = of_population(engine.match(frame, InPopulation(question, against)))
     elif weight is not None:
         result = of_weighted(engine.tally(frame, SumsOfWeights(question, weight)))
+    elif cluster is not None:
+        result = of_clusters(clustered_of(engine, frame, question, cluster), sampling)
     else:
         sizes = engine.count(frame, question)[0]
         result = of_sample(sizes, sampling) if sampling.known else of_release(sizes)
@@ -171,15 +189,9 @@ def against_of(  # noqa: PLR0917
     household: Name | None,
 ) -> Against:
     """Check what is given of the population."""
-    schema = engine.schema(frame)
     for name, role in ((weight, "weight"), (household, "household")):
         if name is not None:
-            require([as_name(name, role)], role, schema.columns)
-            if name in question.columns:
-                raise RoleConflictError(
-                    f"column {name!r} cannot be both quasi-identifier and {role}"
-                )
-            schema.check({name: role})
+            require_beside(engine, frame, question, name, role)
     if population is not None:
         if type(engine_for(population)) is not type(engine):
             raise UnsupportedFrameError(

@@ -130,10 +130,10 @@ def check_weights(weight: Name, n_missing: int, n_small: int) -> None:
         )
 
 
-def missing_household(household: Name, n_missing: int) -> MissingUnitError:
+def missing_household(household: Name, n_missing: int, role: str = "household") -> MissingUnitError:
     """Return how many rows belong to no household."""
     rows = count_of(n_missing, "row")
-    return MissingUnitError(f"household {household!r} is missing in {rows}")
+    return MissingUnitError(f"{role} {household!r} is missing in {rows}")
 
 
 def not_a_number(weight: Name) -> WeightError:

@@ -26,7 +26,7 @@ from anonrisk.predict import subgroup
 from anonrisk.predict.population.good_toulmin import coefficients, thinned
 
 if TYPE_CHECKING:
-    from anonrisk.core.arrays import Floats
+    from anonrisk.core.arrays import Floats, Integers
     from anonrisk.measures.counts.class_sizes import ClassCounts
 
 # Where the series of Good and Toulmin is noise, its standard deviation is taken to be at least
@@ -42,7 +42,7 @@ LEAST_SD_OF_NOISE = 0.6
 LARGEST_BEYOND = 3
 # Classes that are added where a table may have none of a size, so that their number is not taken
 # for certain: half of one, as in Anscombe's and Haldane's corrections of counts (both 1956).
-_HALF = 0.5
+HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def estimate(counted: ClassCounts, k: int, j: int) -> ClassEstimate:
     if k > n:
         own, next_ = (float(s[counted.sizes == size].sum()) for size in (j, j + 1))
         high = min(high, weight * own)
-        low = min(high, weight * own * exp(-(t - 1) * (j + 1) * (next_ + _HALF) / max(own, _HALF)))
+        low = min(high, weight * own * exp(-(t - 1) * (j + 1) * (next_ + HALF) / max(own, HALF)))
     # Nobody is 0, not -0.
     mean = min(max(mean, low), high) + 0.0
     fixed = j * a - (j + 1) * b
@@ -113,12 +113,16 @@ def weights(counted: ClassCounts, k: int, j: int) -> Floats:
         return np.asarray(counted.sizes == j, dtype=float)
     if k < n:
         return subgroup.classes_each(counted.sizes, n, k, j)
+    return np.asarray(coefficients(counted, k / n, j) * tapered(n, counted.sizes - j))
+
+
+def tapered(n: int, more: Integers) -> Floats:
+    """Return P(Bin(b, ½) ≥ more), b = ½ log₂ n: what is left of each term of the series."""
     tosses = ceil(log2(n) / 2)
     # (tosses + 1,): ways to have i heads; `at_least` has one more, since more than all cannot be.
     heads = np.array([comb(tosses, i) for i in range(tosses + 1)])
     at_least = np.append(np.cumsum(heads[::-1])[::-1] / 2.0**tosses, 0.0)
-    more = np.clip(counted.sizes - j, 0, tosses + 1)
-    return np.asarray(coefficients(counted, k / n, j) * at_least[more])
+    return np.asarray(at_least[np.clip(more, 0, tosses + 1)])
 
 
 def _chance(counted: ClassCounts, k: int, j: int, own: float, next_: float) -> float:

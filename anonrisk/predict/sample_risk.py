@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.arrays import Floats, Integers
     from anonrisk.measures.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.clustered import ClusteredClasses
     from anonrisk.measures.counts.weighted import WeightedClasses
     from anonrisk.predict.population.model_estimate import ModelEstimate
 
@@ -79,8 +80,11 @@ class Sampling:
         """Whether anything is said."""
         return self.fraction is not None or self.unsuppressed
 
-    def share(self, sizes: ClassCounts) -> float:
-        """Return the share of the population that was drawn; make sure that the table fits it."""
+    def share(self, sizes: ClassCounts, together: float = 1.0) -> float:
+        """Return the share of the population that was drawn; make sure that the table fits it.
+
+        `together` are the people that somebody who was drawn brought along, on average.
+        """
         N, f = self.population_size, self.fraction
         if N is None or f == 1:
             assert f is not None  # noqa: S101
@@ -93,7 +97,7 @@ class Sampling:
                 )
             return Sample.of(sizes, N).f
         expected = f * N
-        spread = max(_ROUNDED * expected, _DEVIATIONS * sqrt(expected))
+        spread = max(_ROUNDED * expected, _DEVIATIONS * sqrt(expected * together))
         removed = self.unsuppressed and not sizes.n_dropped and sizes.n_records < expected - spread
         if removed or sizes.n_records > expected + spread:
             raise PopulationError(
@@ -246,6 +250,40 @@ def of_sample(sizes: ClassCounts, sampling: Sampling) -> Risk:
     return _bounded(sizes, f, N or sample.N, programme)
 
 
+def of_clusters(counted: ClusteredClasses, sampling: Sampling) -> Risk:
+    """Bound the risks of a table that is a sample of whole clusters, as homes.
+
+    Notes
+    -----
+    P12, by class alone. A class with parts of r clusters has parts of at least G(r) clusters in the
+    population, of which there are N at most; those that were not drawn have a member each, so that
+    F ≥ G(r) − r + f for all classes at once in 95% of samples, whatever classes were removed since.
+
+    Examples
+    --------
+    >>> from anonrisk.measures.counts.class_sizes import ClassCounts
+    >>> from anonrisk.measures.counts.clustered import ClusteredClasses
+    >>> parts = np.arange(40)
+    >>> homes = ClusteredClasses(ClassCounts([80], [1]), parts * 0, parts, parts * 0 + 2, "home")
+    >>> of_clusters(homes, Sampling(0.05, 1_600)).journalist.highest
+    0.0016583747927...
+    """
+    if sampling.fraction is None or sampling.population_size is None or sampling.unsuppressed:
+        raise ArgumentError(
+            "cluster= needs sampling_fraction= and population_size=, and no unsuppressed=: more "
+            "can be told only where persons were drawn singly"
+        )
+    f = sampling.share(counted.sizes, counted.together)
+    if f == 1:
+        return of_sample(counted.sizes, sampling)
+    N = sampling.population_size
+    parts = np.bincount(counted.class_of)
+    size = np.bincount(counted.class_of, counted.members).astype(np.int64)
+    kinds, classes = np.unique(np.stack([size, parts]), axis=1, return_counts=True)
+    least = least_in_population(kinds[1], f, N) + kinds[0] - kinds[1]
+    return _bounded(counted.sizes, f, N, None, (kinds[0], classes, least))
+
+
 def of_weighted(weighted: WeightedClasses) -> SampledRisk:
     """Return what holds however a table was drawn, with what a model says of its weights beside."""
     return of_unequal(weighted.sizes, of_weights(weighted))
@@ -310,12 +348,20 @@ def _certain(
     )
 
 
-def _bounded(sizes: ClassCounts, f: float, N: int, programme: _Programme | None) -> SampledRisk:
-    n, u, records = sizes.n_records, sizes.n_classes, sizes.records.astype(float)
-    least = least_in_population(sizes.sizes, f, N)
-    risks = 1 / least
+def _bounded(
+    sizes: ClassCounts,
+    f: float,
+    N: int,
+    programme: _Programme | None,
+    clustered: tuple[Integers, Integers, Integers] | None = None,
+) -> SampledRisk:
+    """Bound the risks; `clustered` has kinds of class: size, number, least size among all."""
+    n, u = sizes.n_records, sizes.n_classes
+    singly = (sizes.sizes, sizes.classes, least_in_population(sizes.sizes, f, N))
+    size, classes, least = clustered or singly
+    records, risks = (size * classes).astype(float), 1 / least
     average = float((records * risks).sum() / n)
-    among = max(average, u / float((sizes.classes * least).sum()))
+    among = max(average, u / float((classes * least).sum()))
     low = float((sizes.classes * np.sqrt(sizes.sizes)).sum()) ** 2 / (n * N)
     shares = unique_match = None
     removed = ", whatever was removed since"
@@ -328,9 +374,10 @@ def _bounded(sizes: ClassCounts, f: float, N: int, programme: _Programme | None)
         )
         shares, unique_match = programme.share_above, programme.unique_match
         removed = " and nothing was removed since"
-    assumes = f"95%, if {percent(f)} of {N:,} people were drawn with equal chances{removed}"
+    how = "as whole clusters" if clustered else "singly"
+    assumes = f"95%, if {percent(f)} of {N:,} people were drawn {how} with equal chances{removed}"
     bounds: dict[str, Any] = {"level": LEVEL, "shares": shares}
-    highest = float(risks[0])
+    highest = float(risks.max())
     return SampledRisk(
         of_release(sizes).prosecutor,
         BoundedAttacker("journalist", among, highest, risks, records, max(low, u / N), **bounds),

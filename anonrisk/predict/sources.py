@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, log, sqrt
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from anonrisk.core import render
 from anonrisk.core.render import count_of
 from anonrisk.core.results import Interval, Probability
 from anonrisk.errors import ApproximationError
-from anonrisk.predict import contour, kl, law, moments, subgroup
+from anonrisk.predict import clusters, contour, kl, law, moments, subgroup
 from anonrisk.predict.another_group import LARGEST_BEYOND, ClassEstimate, estimate
 from anonrisk.predict.independent import Binomial, Poisson
 
 if TYPE_CHECKING:
     from anonrisk.measures.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.clustered import ClusteredClasses
     from anonrisk.predict.distribution import Distribution
     from anonrisk.predict.independent import Numbers
     from anonrisk.predict.kl import KnownByKl
@@ -192,7 +194,8 @@ class FromTable(_Drawn):
     @property
     def words(self) -> str:
         """How the group comes about."""
-        return f"drawn without replacement from the table's {self.counted.n_memberships:,} records"
+        n = self.counted.n_memberships
+        return f"persons drawn singly, without replacement, from the table's {n:,} records"
 
     @cached_property
     def numbers(self) -> Binomial:
@@ -257,7 +260,7 @@ class FromKl(PredictionSource):
     def words(self) -> str:
         """How the group comes about."""
         table = "; both as in this table, whose own chance is left out" if self.of_table else ""
-        return f"approximated from {self.known}{table}"
+        return f"persons drawn singly, approximated from {self.known}{table}"
 
     def mean(self) -> float:
         """Expected number of singletons."""
@@ -303,7 +306,8 @@ class AnotherGroup(PredictionSource):
     @property
     def words(self) -> str:
         """How the group comes about."""
-        return f"another group from the population of the table's {count_of(self.n, 'record')}"
+        records = count_of(self.n, "record")
+        return f"another group from the population of the table's {records}, persons drawn singly"
 
     @property
     def n(self) -> int:
@@ -329,8 +333,11 @@ class AnotherGroup(PredictionSource):
         if self.k <= 1:
             return ClassEstimate(float(self.k == j), 0.0, 0.0)
         if j not in self._estimates:
-            self._estimates[j] = estimate(self.counted, self.k, j)
+            self._estimates[j] = self._estimated(j)
         return self._estimates[j]
+
+    def _estimated(self, j: int) -> ClassEstimate:
+        return estimate(self.counted, self.k, j)
 
     def mean(self) -> float:
         """Expected number of singletons."""
@@ -367,3 +374,49 @@ class AnotherGroup(PredictionSource):
         if j == 1 or self.k <= 1:
             return self._law if j == 1 else law.normal(self.k, 0.0, 0.0)
         return law.estimated_classes(self.estimate(j), self.k // j)
+
+
+@dataclass(frozen=True)
+class AnotherGroupOfClusters(AnotherGroup):
+    """Other clusters, as whole homes, from the population of a table (P14)."""
+
+    clustered: ClusteredClasses = field(kw_only=True)
+
+    @property
+    def words(self) -> str:
+        """How the group comes about."""
+        return f"another group from the population of {self._table}, whole clusters drawn"
+
+    @property
+    def _table(self) -> str:
+        made = f"{count_of(self.n, 'record')} in {self.clustered.n_clusters:,} clusters"
+        return f"the table's {made} ({render.named(self.clustered.cluster)})"
+
+    def _estimated(self, j: int) -> ClassEstimate:
+        return clusters.another_group(self.clustered, self.k, j)
+
+
+@dataclass(frozen=True)
+class ClustersOfTable(AnotherGroupOfClusters):
+    """Some clusters of a table, without replacement (P14)."""
+
+    @property
+    def words(self) -> str:
+        """How the group comes about."""
+        return f"whole clusters drawn, without replacement, from {self._table}"
+
+    def largest_group(self) -> int:
+        """Size of the largest group: the whole table."""
+        return self.n
+
+    def _estimated(self, j: int) -> ClassEstimate:
+        return clusters.part_of_table(self.clustered, self.k, j)
+
+    @cached_property
+    def _law(self) -> Law:
+        return self.class_law(1)
+
+    def class_law(self, j: int) -> Law:
+        """Chances of 0, 1, 2, … classes of j people."""
+        known = self.estimate(j)
+        return law.normal(self.k // j, known.mean, known.variance)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk.core.arguments import one_of
+from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.render import count_of, percent
 from anonrisk.errors import ApproximationError, ArgumentError, warn_of_approximation
 from anonrisk.measures import entropy
+from anonrisk.measures.counts.class_sizes import ClassCounts
+from anonrisk.measures.counts.clustered import ClusteredClasses
 from anonrisk.predict import sources
+from anonrisk.predict.clusters import LARGEST
 from anonrisk.predict.distribution import RECORDS_PER_VALUE, Distribution
 from anonrisk.predict.group import group_of, predicted_classes, subgroup_of
 from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.prediction import Prediction
 
 if TYPE_CHECKING:
-    from anonrisk.measures.counts.class_sizes import ClassCounts
     from anonrisk.predict.prediction import PredictedClasses
     from anonrisk.predict.sources import PredictionSource
 
@@ -26,14 +28,18 @@ SHARE_OF_TABLE = 0.01
 
 
 def singletons(
-    counted: ClassCounts, group_size: int, draw: str, method: str, n_values: int | None
+    counted: ClassCounts | ClusteredClasses,
+    group_size: int,
+    draw: str,
+    method: str,
+    n_values: int | None,
 ) -> Prediction:
     """Predict the singletons of a group; see `anonrisk.predict_singletons`."""
     return Prediction(_source(counted, group_size, draw, method, n_values))
 
 
 def classes(
-    counted: ClassCounts,
+    counted: ClassCounts | ClusteredClasses,
     group_size: int,
     upto: int,
     draw: str,
@@ -42,10 +48,31 @@ def classes(
     n_values: int | None,
 ) -> PredictedClasses:
     """Predict the classes of a group; see `anonrisk.predict_classes`."""
+    if isinstance(counted, ClusteredClasses):
+        whole_number(upto, "upto with cluster=", at_least=1, at_most=LARGEST)
     return predicted_classes(_source(counted, group_size, draw, method, n_values), upto)
 
 
 def _source(
+    known: ClassCounts | ClusteredClasses,
+    group_size: int,
+    draw: str,
+    method: str,
+    n_values: int | None,
+) -> PredictionSource:
+    if isinstance(known, ClassCounts):
+        return _singly(known, group_size, draw, method, n_values)
+    if draw == "replacement" or method == "kl":
+        raise ArgumentError(
+            "cluster= goes with draw='auto' and draw='subgroup' only: with draw='replacement' and "
+            "method='kl' persons are drawn singly"
+        )
+    k = _singly(known.sizes, group_size, draw, method, n_values).k
+    kind = sources.ClustersOfTable if draw == "subgroup" else sources.AnotherGroupOfClusters
+    return kind(known.sizes, k, clustered=known)
+
+
+def _singly(
     counted: ClassCounts, group_size: int, draw: str, method: str, n_values: int | None
 ) -> PredictionSource:
     counted.refuse_overlap()

@@ -39,6 +39,9 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         metavar="COLUMN=WIDTH",
         help="round these columns to intervals first",
     )
+    group.add_argument(
+        "--cluster", metavar="COLUMN", help="who came into the table together, as a household"
+    )
     group = parser.add_argument_group("the population", "The table is a sample of it.")
     group.add_argument("--population-size", type=int, metavar="N", help="number of people")
     group.add_argument("--model", default="auto", help="as in predict_population")
@@ -52,7 +55,10 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     widths = dict(args.widths)
     if widths and args.group_size is None:
         raise ArgumentError("--widths goes with --group-size")
-    frame = source.read(args, wanted(args.qids, unit=args.unit, numbers=widths))
+    if args.cluster is not None and (args.group_size is None or args.population_size is not None):
+        raise ArgumentError("--cluster goes with --group-size, and not with --population-size")
+    clusters = [] if args.cluster is None else [args.cluster]
+    frame = source.read(args, wanted(args.qids, clusters, unit=args.unit, numbers=widths))
     options.require_qids(frame, args.qids)
     about: dict[str, Any] = {"unit": args.unit, "missing": args.missing}
     results: dict[str, Any] = {}
@@ -65,6 +71,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
             method=args.method,
             n_values=args.n_values,
             widths=widths or None,
+            cluster=args.cluster,
             **about,
         )
     if args.population_size is not None:

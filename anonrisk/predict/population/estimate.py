@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Where the bounds come from, in words.
 BASES = {
-    "sample": "95%, without a model, from a simple random sample",
+    "sample": "95%, without a model, from a simple random sample of persons drawn singly",
     "certain": "all that is certain without a model and without equal chances for everybody",
     "population": "the table is the whole population",
 }
@@ -74,7 +74,7 @@ class PopulationEstimate(Document, render.PrintedTable):
     level = LEVEL
     _document = (
         *("qid", "unit", "missing", "n_dropped", "population_size", "n_records"),
-        *("sampling_fraction", "singletons", "level", "basis", "widened", "uniques"),
+        *("sampling_fraction", "singletons", "level", "basis", "assumes", "widened", "uniques"),
         *("unique_fraction", "singletons_unique", "matches", "match_fraction", "estimates"),
     )
 
@@ -82,6 +82,11 @@ class PopulationEstimate(Document, render.PrintedTable):
     def sampling_fraction(self) -> float:
         """Share of the population that is in the table."""
         return self.n_records / self.population_size
+
+    @property
+    def assumes(self) -> str:
+        """What the bounds rest on, in words."""
+        return BASES[self.basis]
 
     @property
     def unique_fraction(self) -> Interval:
@@ -144,7 +149,7 @@ class PopulationEstimate(Document, render.PrintedTable):
         pictures.rows(ax, labels, self._headline())
         pictures.with_room(ax, labels, ends, texts)
         ax.set_xlabel("share of the population that is unique")
-        pictures.noted(ax, f"bounds: {BASES[self.basis]}")
+        pictures.noted(ax, f"bounds: {self.assumes}")
         return ax
 
     def _headline(self) -> str:
@@ -164,7 +169,7 @@ class PopulationEstimate(Document, render.PrintedTable):
         for name, interval in known.items():
             row[f"{name}_low"] = float("nan") if interval is None else float(interval.low)
             row[f"{name}_high"] = float("nan") if interval is None else float(interval.high)
-        return {**row, "attacker": LINKER, "doubtful": self.widened > 1, "note": BASES[self.basis]}
+        return {**row, "attacker": LINKER, "doubtful": self.widened > 1, "note": self.assumes}
 
     @staticmethod
     def _model_row(model_estimate: ModelEstimate) -> dict[str, Any]:
@@ -202,7 +207,7 @@ class PopulationEstimate(Document, render.PrintedTable):
         lines = [
             (
                 f"Of {people}, {_between(self.uniques)} ({_shares(share)}) are unique{by}: "
-                f"{BASES[self.basis]}."
+                f"{self.assumes}."
             )
         ]
         table = (

@@ -18,6 +18,7 @@ from anonrisk.core import radix, render
 from anonrisk.core.columns import check_missing
 from anonrisk.core.render import joined as listed
 from anonrisk.engines import engine_for, refusals
+from anonrisk.engines.missing import kept
 from anonrisk.engines.numpy.count import histogram, histogram_of_persons
 from anonrisk.engines.numpy.whole_person import counts_of_alike
 from anonrisk.engines.one_state import one_state
@@ -422,7 +423,7 @@ def _matches(asked: Sequence[_LinkedTable]) -> LinkedSizes:
             question = item.question(columns, item.unit)
             more = () if question.unit is None else (question.unit,)
             tally = item.engine.tally(item.frame, ClassesWithValues((*columns, *more)))
-        tallies.append(_kept(tally, question))
+        tallies.append(kept(tally, question))
     links, n_links = _shared(asked, [tally for tally, _ in tallies])
     entries = [
         _of_tally(tally, item, own)
@@ -441,23 +442,6 @@ def _matches(asked: Sequence[_LinkedTable]) -> LinkedSizes:
         "matched": _matched(asked, *matching_rows(entries, n_links), who="row"),
     }
     return _sizes(asked, sizes=sizes, classes=classes, **about)
-
-
-def _kept(tally: Tally, question: Question) -> tuple[Tally, int]:
-    """Leave out or refuse what is missing, as the question says; give how many rows went."""
-    gaps = {name: tally.codes[name] == len(tally.domains[name]) for name in tally.codes}
-    unit = question.unit
-    if unit is not None and gaps[unit].any():
-        raise refusals.missing_unit(unit, int(tally.counts[gaps[unit]].sum()))
-    n_missing = {name: int(tally.counts[gaps[name]].sum()) for name in question.columns}
-    if question.missing == "value" or not any(n_missing.values()):
-        return tally, 0
-    if question.missing == "error":
-        raise refusals.missing_values(n_missing)
-    kept = ~np.any([gaps[name] for name in question.columns], axis=0)
-    codes = {name: codes[kept] for name, codes in tally.codes.items()}
-    made = type(tally)(tally.domains, codes, tally.counts[kept])
-    return made, tally.n_records - made.n_records
 
 
 def _shared(asked: Sequence[_LinkedTable], tallies: Sequence[Tally]) -> tuple[list[Integers], int]:

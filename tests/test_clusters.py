@@ -1,0 +1,206 @@
+"""Groups of whole homes: against every way to draw them, on every engine; how intervals hold."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import homes
+import numpy as np
+import pytest
+import worlds
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+import anonrisk
+from anonrisk import errors
+from anonrisk.predict import clusters, sample_risk
+
+# Homes of one to six people in 40 homes, who share an area.
+SIZES = [1, 2, 3, 4, 6] * 8
+AREA = [i * i % 11 for i, size in enumerate(SIZES) for _ in range(size)]
+CELLS = {
+    "home": [f"h{i}" for i, size in enumerate(SIZES) for _ in range(size)],
+    "area": AREA,
+    "sex": ["f" if i % 3 else "m" for i in range(len(AREA))],
+    "age": [float(i * 7 % 13) if i % 10 else None for i in range(len(AREA))],
+}
+
+
+def by_hand(code, home, t, j):
+    """Mean and variance of the classes of j, over every choice of homes, put together as in P14."""
+    names, own = sorted(set(home)), sorted(set(code))
+    index = {name: place for place, name in enumerate(names)}
+    having = np.zeros((2 ** len(names), len(own)))
+    chance, kept = np.zeros(len(having)), np.array(list(product((0, 1), repeat=len(names))))
+    for row, choice in enumerate(kept):
+        chance[row] = t ** choice.sum() * (1 - t) ** (len(names) - choice.sum())
+        drawn = [c for c, h in zip(code, home, strict=True) if choice[index[h]]]
+        having[row] = [drawn.count(value) == j for value in own]
+    w = chance @ having
+    change = np.array(
+        [
+            (chance * kept[:, h]) @ having / t - (chance * (1 - kept[:, h])) @ having / (1 - t)
+            for h in range(len(names))
+        ]
+    )
+    people = np.array([home.count(name) for name in names])
+    each = change.sum(axis=1)
+    together = (each**2).sum() - (change**2).sum() - (people @ each) ** 2 / (people**2).sum()
+    return w.sum(), w @ (1 - w) + t * (1 - t) * together, together, (w**2).sum()
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=9),
+    st.sampled_from([1, 2, 3]),
+)
+def test_every_choice_of_homes(records, j):
+    code, home = (list(part) for part in zip(*records, strict=True))
+    counted = homes.clustered(np.array(home), np.array(code))
+    for k in range(1, len(code)):
+        t = k / len(code)
+        mean, variance, together, squares = by_hand(code, home, t, j)
+        found = clusters.part_of_table(counted, k, j)
+        assert found.mean == pytest.approx(mean)
+        assert found.variance == pytest.approx(max(0, variance), abs=1e-9)
+        other = clusters.another_group(counted, k, j)
+        assert other.mean == pytest.approx(mean)
+        least = squares + mean + t * (1 + t) * together
+        if j > 1:
+            assert other.variance == pytest.approx(max(0, least), abs=1e-9)
+    whole = clusters.part_of_table(counted, len(code), j)
+    assert (whole.mean, whole.variance) == (sum(code.count(c) == j for c in set(code)), 0)
+
+
+def test_homes_of_one_are_persons_drawn_singly():
+    import pandas as pd
+
+    rng = np.random.default_rng(3)
+    df = pd.DataFrame({"q": rng.integers(0, 300, 1_000), "who": range(1_000)})
+    for k in (50, 300, 700, 1_000, 1_400):
+        found = df.anon.predict_singletons("q", k, cluster="who")
+        singly = df.anon.predict_singletons("q", k)
+        assert found.mean == pytest.approx(singly.mean, rel=0.01)
+        # Beyond the table's size less is known of what n and k fix.
+        assert found.sd == pytest.approx(singly.sd, rel=0.03 if k <= 1_000 else 0.15)
+
+
+def test_every_engine_draws_homes(frame):
+    table, qid = frame(CELLS), ["area", "sex"]
+    code = np.unique(np.array([CELLS["area"], CELLS["sex"]]), axis=1, return_inverse=True)[1]
+    home = np.unique(CELLS["home"], return_inverse=True)[1]
+    counted = homes.clustered(home, code)
+    for draw, estimate in (("auto", clusters.another_group), ("subgroup", clusters.part_of_table)):
+        found = anonrisk.predict_singletons(table, qid, 60, cluster="home", draw=draw)
+        wanted = estimate(counted, 60, 1)
+        assert (found.mean, found.variance) == pytest.approx((wanted.mean, wanted.variance))
+        assert "128 records in 40 clusters (home)" in found.to_dict()["drawn"]
+        assert "whole clusters drawn" in " ".join(str(found).split())
+    found = anonrisk.predict_classes(table, qid, 60, 4, cluster="home")
+    assert found.classes.tolist() == pytest.approx(
+        [clusters.another_group(counted, 60, j).mean for j in (1, 2, 3, 4)]
+    )
+
+
+def test_missing_values_of_homes(frame):
+    table = frame(CELLS)
+    known = [i for i in range(len(AREA)) if i % 10]
+    rest = frame({name: [cells[i] for i in known] for name, cells in CELLS.items()})
+    dropped = anonrisk.predict_singletons(table, "age", 40, cluster="home", missing="drop")
+    assert dropped.mean == anonrisk.predict_singletons(rest, "age", 40, cluster="home").mean
+    with pytest.raises(errors.MissingValuesError):
+        anonrisk.predict_singletons(table, "age", 40, cluster="home", missing="error")
+    lost = frame({**CELLS, "home": [None, *CELLS["home"][1:]]})
+    with pytest.raises(errors.MissingUnitError, match="cluster 'home' is missing in 1 row"):
+        anonrisk.predict_singletons(lost, "sex", 40, cluster="home")
+
+
+def test_what_is_not_known_of_homes(frame):
+    table = frame(CELLS)
+    wrong = [
+        ({"cluster": "sex"}, errors.RoleConflictError, "both quasi-identifier and cluster"),
+        ({"cluster": "hom"}, errors.ColumnNotFoundError, "did you mean 'home'"),
+        ({"cluster": "home", "unit": "age"}, errors.ArgumentError, "one row per person"),
+        ({"cluster": "home", "draw": "replacement"}, errors.ArgumentError, "draw='subgroup' only"),
+        ({"cluster": "home", "method": "kl"}, errors.ArgumentError, "persons are drawn singly"),
+        ({"cluster": "area"}, errors.ArgumentError, "has 6 values, .* fewer than 30"),
+    ]
+    for arguments, error, words in wrong:
+        with pytest.raises(error, match=words):
+            anonrisk.predict_singletons(table, "sex", 20, **arguments)
+    most = frame({**CELLS, "home": [*range(60), *[60] * (len(AREA) - 60)]})
+    with pytest.raises(errors.ArgumentError, match="61 values, which tell as much as 3 of equal"):
+        anonrisk.predict_singletons(most, "sex", 20, cluster="home")
+    with pytest.raises(errors.ArgumentError, match="upto with cluster="):
+        anonrisk.predict_classes(table, "sex", 20, 11, cluster="home")
+    with pytest.raises(errors.ArgumentError, match="more than twice"):
+        anonrisk.predict_singletons(table, "sex", 300, cluster="home")
+    with pytest.raises(errors.ArgumentError, match="cannot be drawn"):
+        anonrisk.predict_singletons(table, "sex", 200, cluster="home", draw="subgroup")
+
+
+def test_intervals_hold_where_homes_are_drawn():
+    runs = 40
+    for _, ratio, _, held, singly, *_ in homes.coverage(["areas"], (0.1, 0.5), runs):
+        assert held >= 0.85 * runs
+        assert singly <= 0.7 * runs, ratio
+
+
+@pytest.mark.nightly
+def test_intervals_hold_in_every_world_of_homes():
+    runs = 300
+    rows = list(homes.coverage(homes.WORLDS, homes.RATIOS, runs, (1, 2, 3)))
+    assert not worlds.too_low([(*row[:3], 0, row[3]) for row in rows], runs)
+    assert all(width < 1.6 * ideal for *_, width, ideal in rows if ideal >= 3)
+
+
+def test_a_sample_of_homes_bounds_the_risk(frame):
+    table = frame(CELLS)
+    drawn = {"sampling_fraction": 0.1, "population_size": 1_280}
+    found = anonrisk.risk(table, "sex", cluster="home", **drawn)
+    wanted = {}
+    for value in ("f", "m"):
+        rows = [i for i, sex in enumerate(CELLS["sex"]) if sex == value]
+        parts = len({CELLS["home"][i] for i in rows})
+        likely = [F for F in range(parts, 1_281) if binom.sf(parts - 1, F, 0.1) > 0.05 * F / 1_280]
+        wanted[1 / (likely[0] - parts + len(rows))] = len(rows)
+    told = dict(zip(found.journalist.risks, found.journalist.records, strict=True))
+    assert told == wanted
+    assert found.journalist.highest == max(wanted)
+    assert found.marketer.average == pytest.approx(sum(r * n for r, n in wanted.items()) / 128)
+    assert "drawn as whole clusters with equal chances" in found.to_dict()["assumes"]
+    assert found.journalist.highest > anonrisk.risk(table, "sex", **drawn).journalist.highest
+
+
+def test_the_risk_from_a_sample_of_homes_stays_below_its_bound():
+    rng, held, singly = np.random.default_rng(5), 0, 0
+    for _ in range(60):
+        home = np.repeat(np.arange(2_000), rng.integers(1, 7, 2_000))
+        code = rng.integers(0, 30, 2_000)[home]
+        chosen = np.isin(home, rng.choice(2_000, 200, replace=False))
+        counted = homes.clustered(home[chosen], code[chosen])
+        known = sample_risk.Sampling(counted.n / len(home), len(home))
+        risks = 1 / np.bincount(code)[np.unique(code[chosen])]
+        size, parts = np.bincount(code[chosen]), np.bincount(counted.class_of)
+        size = size[size > 0]
+        kind = np.unique(np.stack([size, parts]), axis=1, return_inverse=True)[1].ravel()
+        bound = sample_risk.of_clusters(counted, known).journalist.risks
+        held += (risks <= bound[kind]).all()
+        bound = sample_risk.of_sample(counted.sizes, known).journalist.risks
+        singly += (risks <= bound[np.unique(size, return_inverse=True)[1]]).all()
+    assert held >= 57
+    assert singly < 50
+
+
+def test_what_is_not_known_of_the_risk_from_homes(frame):
+    table = frame(CELLS)
+    wrong = [
+        ({}, "holds however people were drawn"),
+        ({"sampling_fraction": 0.1}, "needs sampling_fraction= and population_size="),
+        ({"population_size": 1_280, "unsuppressed": True}, "no unsuppressed="),
+    ]
+    for arguments, words in wrong:
+        with pytest.raises(errors.ArgumentError, match=words):
+            anonrisk.risk(table, "sex", cluster="home", **arguments)
+    whole = anonrisk.risk(table, "sex", cluster="home", sampling_fraction=1.0, population_size=128)
+    assert whole.basis == "population"
