@@ -279,6 +279,12 @@ class _Measuring:
             (name, every[i]) for (name, every), i in zip(self.levels.items(), at, strict=True)
         ]
         tally = self.tally
+        if tuple(tally.codes) == tuple(self.levels) and all(
+            choice.recoding == Keep() for _, choice in chosen
+        ):
+            # The classes are those that were counted.
+            self._measure(place, (np.arange(tally.n_classes), [], tally.counts), None)
+            return
         groups = [choice.groups[tally.codes[name]] for name, choice in chosen]
         sizes = [len(choice.losses) for _, choice in chosen]
         for other in self.sensitive or (None,):
