@@ -117,7 +117,7 @@ class _Page(_Guarded):
         self.finish(self.more["page"]())
 
 
-class _Asked(_Guarded):
+class _AnswersPage(_Guarded):
     async def post(self) -> None:
         """Answer what the page asks."""
         try:
@@ -139,7 +139,7 @@ def server_of(
 ) -> HTTPServer:
     """Return what answers: a page, and by their paths what it asks, counted by a worker."""
     asked = [
-        (path, _Asked, {"guard": guard, "answer": answer, "worker": worker})
+        (path, _AnswersPage, {"guard": guard, "answer": answer, "worker": worker})
         for path, answer in answers.items()
     ]
     application = Application(
