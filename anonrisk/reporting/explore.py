@@ -32,7 +32,7 @@ from anonrisk.reporting.opened import ExploreOptions, OpenedTable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.columns import Name, Names, Qid
     from anonrisk.core.literals import Cuts
     from anonrisk.engines.base import Engine
     from anonrisk.reporting.explorer import Explorer
@@ -255,7 +255,8 @@ def _asked(  # noqa: PLR0917
     sensitive: Names | None,
 ) -> ExploreRequest:
     """Find the columns, and by which distance each sensitive one is compared."""
-    declared, named = roles(frame), ()
+    declared = roles(frame)
+    named: Qid = ()
     if sensitive is None and not declared.sensitive:
         _, question = question_of(frame, qids, unit=unit, missing="value")
     else:
