@@ -126,7 +126,8 @@ def _explorer(args: argparse.Namespace, source: Source) -> Explorer:
     frame, asked = _asked(args, source)
     if args.policy is None:
         options.require_qids(frame, args.qids)
-    return anonrisk.explore(frame, **asked)
+    made: Explorer = anonrisk.explore(frame, **asked)
+    return made
 
 
 def _asked(args: argparse.Namespace, source: Source) -> tuple[Any, dict[str, Any]]:

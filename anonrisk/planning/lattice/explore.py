@@ -276,7 +276,7 @@ class _Measuring:
         """Measure one combination: no work is shared, and none is done for others."""
         at = np.unravel_index(place, self.shape)
         chosen = [
-            (name, every[i]) for (name, every), i in zip(self.levels.items(), at, strict=True)
+            (name, every[int(i)]) for (name, every), i in zip(self.levels.items(), at, strict=True)
         ]
         tally = self.tally
         if tuple(tally.codes) == tuple(self.levels) and all(
