@@ -53,6 +53,7 @@ from anonrisk.releases.compare.comparison import Comparison
 from anonrisk.releases.state.state import State
 from anonrisk.reporting.explorer import Explorer
 from anonrisk.reporting.page import Report
+from anonrisk.reporting.served import ServedExplorer
 
 FUNCTIONS: tuple[Callable[..., Any], ...]
 WORDS: dict[str, str]
@@ -500,24 +501,47 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
     ) -> State:
         """Count the classes of a table under keyed hashes: counts that outlive it, and add up."""
+    @overload
     def explore(
         self,
-        qids: Names | None = None,
-        k: int | None = None,
+        qids: Names | None = ...,
+        k: int | None = ...,
         *,
-        policy: Policy | str | PathLike[str] | None = None,
-        unit: Name | None = None,
-        sensitive: Names | None = None,
-        hierarchies: Mapping[Any, Any] | None = None,
-        bins: Cuts = "auto",
-        loss: ColumnLoss = "entropy",
-        max_suppressed: float = 0.02,
-        floor: int = 5,
-        name: str | None = None,
-        title: str | None = None,
-        time_limit: float | None = None,
-        progress: bool | None = None,
+        policy: Policy | str | PathLike[str] | None = ...,
+        unit: Name | None = ...,
+        sensitive: Names | None = ...,
+        hierarchies: Mapping[Any, Any] | None = ...,
+        bins: Cuts = ...,
+        loss: ColumnLoss = ...,
+        max_suppressed: float = ...,
+        floor: int = ...,
+        name: str | None = ...,
+        title: str | None = ...,
+        time_limit: float | None = ...,
+        serve: Literal[False] = ...,
+        progress: bool | None = ...,
     ) -> Explorer:
+        """Measure every combination of levels of the columns: a page on which a person chooses."""
+    @overload
+    def explore(
+        self,
+        qids: Names | None = ...,
+        k: int | None = ...,
+        *,
+        policy: Policy | str | PathLike[str] | None = ...,
+        unit: Name | None = ...,
+        sensitive: Names | None = ...,
+        hierarchies: Mapping[Any, Any] | None = ...,
+        bins: Cuts = ...,
+        loss: ColumnLoss = ...,
+        max_suppressed: float = ...,
+        floor: int = ...,
+        name: str | None = ...,
+        title: str | None = ...,
+        time_limit: float | None = ...,
+        serve: Literal[True],
+        progress: bool | None = ...,
+    ) -> ServedExplorer:
         """Measure every combination of levels of the columns: a page on which a person chooses."""
     def report(
         self,

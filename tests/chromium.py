@@ -38,7 +38,7 @@ os.dup2(int(sys.argv[1]), 3), os.dup2(int(sys.argv[2]), 4), os.execv(sys.argv[3]
 FLAGS = (
     "--headless",
     "--remote-debugging-pipe",
-    # It opens nothing but files that the tests wrote, and in a container there is often no other.
+    # It opens only what the tests wrote or serve, and in a container there is often no other.
     "--no-sandbox",
     "--disable-gpu",
     "--disable-dev-shm-usage",
@@ -48,7 +48,7 @@ FLAGS = (
     "--disable-sync",
     "--hide-scrollbars",
     # What a page asks for is noticed, and still never leaves the machine.
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 )
 HEIGHT = 844
 
@@ -169,19 +169,20 @@ class Browser:
     @contextlib.contextmanager
     def page(
         self,
-        path: Path,
+        path: Path | str,
         *,
         width: int = 1280,
         dark: bool = False,
         media: str = "screen",
         query: str = "",
     ):
-        """Open a file as somebody with that screen sees it."""
+        """Open a file, or an address of this machine, as somebody with that screen sees it."""
         self.events.clear()
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)
         attached = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
-        page = Page(self, attached["sessionId"], path.resolve().as_uri() + query)
+        url = path if isinstance(path, str) else path.resolve().as_uri() + query
+        page = Page(self, attached["sessionId"], url)
         try:
             for domain in ("Page", "Runtime", "Log", "Network"):
                 page.call(f"{domain}.enable")

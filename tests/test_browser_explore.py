@@ -15,6 +15,7 @@ import pytest
 
 from anonrisk import Plan, Policy
 from anonrisk.core.render import percent
+from anonrisk.reporting.explored import _detail
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -264,6 +265,8 @@ def test_an_explorer_needs_no_mouse(browser, pages):
         page.run("document.querySelector('input[name=c0]').focus()")
         page.press("ArrowRight")
         assert page.run(SHOWN)["levels"] == [1, 0, 0]
+        # Past the lock of the first column.
+        page.press("Tab")
         page.press("Tab")
         page.press("ArrowRight")
         assert page.run(SHOWN)["levels"] == [1, 1, 0]
@@ -327,3 +330,118 @@ def test_a_limit_of_l_decides_too(browser, pages):
         assert "illness: the limit of l is 3." in shown["notes"]
         page.run("document.getElementById('nobody').click()")
         assert not page.run(VERDICT)["tone"].endswith("bad")
+
+
+# ---- what is pressed, undone, linked to ----------------------------------------------------------
+
+
+def test_a_locked_level_stays_and_a_press_is_undone(browser, pages):
+    held = explorer().summary
+    shape = [len(column["levels"]) for column in held["columns"]]
+    detail, below = _detail(held["columns"]), np.array(held["counts"]["below"])
+    without_sex = np.unravel_index(np.arange(len(below)), shape)[2] == 1
+    with browser.page(pages("small")) as page:
+        choose(page, [0, 0, 1])
+        page.run("document.getElementById('lock2').click()")
+        page.run("document.getElementById('nobody').click()")
+        found = np.ravel_multi_index(page.run(SHOWN)["levels"], shape)
+        assert without_sex[found]
+        assert detail[found] == max(detail[without_sex & (below == 0)])
+        assert detail[found] < max(detail[below == 0]), "without the lock another one is found"
+        page.run("document.getElementById('undo').click()")
+        assert page.run(SHOWN)["levels"] == [0, 0, 1]
+        page.run("document.getElementById('undo').click()")
+        assert page.run(SHOWN)["levels"] == [0, 0, 0]
+        assert page.run("document.getElementById('undo').disabled")
+
+
+def test_a_link_leads_to_what_was_shown(browser, pages):
+    with browser.page(pages("small")) as page:
+        choose(page, [2, 1, 0])
+        shown, link = page.run(SHOWN), page.run("location.hash")
+    with browser.page(pages("small"), query=link) as page:
+        assert page.run(SHOWN) == shown
+    for wrong in ("#2.1", "#2.1.99", "#a.b.c", "#-1.0.0", "#0.5.0.0"):
+        with browser.page(pages("small"), query=wrong) as page:
+            assert page.run(SHOWN)["levels"] == [0, 0, 0], wrong
+            assert looks.noisy(page) == []
+
+
+# ---- served --------------------------------------------------------------------------------------
+
+IS_COUNTED = "!document.getElementById('alone').textContent.startsWith('…')"
+
+
+def search(page, button):
+    """Press a button that counts as it looks, and wait for its end."""
+    page.run(f"document.getElementById('{button}').click()")
+    page.wait_for("!/^(Looking|Counting)/.test(document.getElementById('headline').textContent)")
+
+
+def test_a_served_page_says_what_the_static_one_says(browser, pages):
+    pytest.importorskip("tornado")
+    rng = np.random.default_rng(5)
+    shape = [len(column["levels"]) for column in explorer().to_dict()["columns"]]
+    picks = [[int(rng.integers(0, n)) for n in shape] for _ in range(4)]
+    asked = {"sensitive": "illness", "floor": FLOOR, "name": "people.csv"}
+    with (
+        table().anon.explore(QID, K, serve=True, **asked) as served,
+        browser.page(pages("small")) as static,
+        browser.page(served.url) as page,
+    ):
+        for levels in picks:
+            choose(static, levels)
+            choose(page, levels)
+            page.wait_for(IS_COUNTED)
+            assert page.run(SHOWN) == static.run(SHOWN)
+        page.run("document.getElementById('more').click()")
+        page.wait_for("!document.querySelector('main').textContent.includes('not counted yet')")
+        steps = "[...document.querySelectorAll('fieldset p')].map(one => one.textContent)"
+        assert page.run(steps) == static.run(steps)
+        for button in ("gentlest", "nobody"):
+            search(page, button)
+            static.run(f"document.getElementById('{button}').click()")
+            assert page.run(SHOWN) == static.run(SHOWN)
+        counted = sum(url.endswith("/count") for url in page.requests())
+        assert 0 < counted < np.prod(shape) / 2, "the search leaves out what it can"
+        assert page.complaints() == []
+        assert {url.rpartition("/")[0] for url in page.requests()} == {
+            served.url.partition("/?")[0]
+        }
+        looks.unfold(page)
+        page.resize(looks.PHONE)
+        assert looks.beyond(page, looks.PHONE) == []
+        served.close()
+        page.run("document.getElementById('finest').click()")
+        choose(page, [shape[0] - 1, 0, 1])
+        page.wait_for("/served no more/.test(document.getElementById('headline').textContent)")
+        assert looks.inaccessible(page) == []
+
+
+def test_roles_and_k_are_changed_on_a_served_page(browser):
+    pytest.importorskip("tornado")
+    with (
+        table().anon.explore(["zip", "age"], K, serve=True) as served,
+        browser.page(served.url) as page,
+    ):
+        page.run(
+            "document.querySelectorAll('select.role').forEach((one, i) => {"
+            " one.value = ['insensitive', 'quasi', 'quasi', 'sensitive'][i]; })"
+        )
+        page.run("document.getElementById('k').value = '7'")
+        page.run("document.getElementById('recount').click()")
+        page.wait_for("!!document.querySelector('tr.sensitive')")
+        policy = json.loads(page.run("document.getElementById('policy').textContent"))
+        assert policy["roles"] == {
+            "quasi": ["age", "sex"],
+            "sensitive": ["illness"],
+            "insensitive": ["zip"],
+        }
+        below = table().anon.classes(["age", "sex"]).records_below(7)
+        assert f"p to {rounded_up(below)} records" in page.run(SHOWN)["headline"]
+        page.run("document.getElementById('k').value = '1'")
+        page.run("document.getElementById('recount').click()")
+        page.wait_for("/at least 2/.test(document.getElementById('norecount').textContent)")
+        assert page.complaints() == [
+            "Failed to load resource: the server responded with a status of 400 (Bad Request)"
+        ]

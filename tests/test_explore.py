@@ -364,9 +364,8 @@ def test_the_page_is_whole_and_loads_nothing():
     assert "default-src 'none'" in policy
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
     held = made.to_dict()
-    unpacked = np.frombuffer(
-        base64.b64decode(data["below"]["data"]), f"<u{data['below']['bits'] // 8}"
-    )
+    below = data["counted"]["below"]
+    unpacked = np.frombuffer(base64.b64decode(below["data"]), f"<u{below['bits'] // 8}")
     assert (unpacked.astype(int) * held["floor"]).tolist() == held["counts"]["below"]
     assert [json.loads(c["levels"][0]["piece"])["column"] for c in data["columns"]] == HOSTILE[:3]
     stored = json.loads(plan_json(held, [0, 1, 0], 0.05))

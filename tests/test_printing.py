@@ -109,6 +109,12 @@ POPULATION = "Members of 2021, all of them and their families, wherever they liv
 AGES = pd.DataFrame({"age": [20 + i % 50 for i in range(5_000)]})
 
 
+def served_of(t):
+    """Serve a page, and end that: what it prints then is not about this machine."""
+    with t.anon.explore(t.q, serve=True) as served:
+        return served
+
+
 def published(t):
     """Publish for two holders who disagree, one of a long name."""
     repository = Repository("sqlite://")
@@ -340,6 +346,7 @@ RESULTS = {
     "Sketch": lambda t: anonrisk.sketch(t.df, t.q, key=KEY),
     "SigmaEstimate": lambda _: predict.sigma_from_singletons(8, group_size=10, width=0.5),
     "State": lambda t: t.anon.state(t.q, sensitive=t.ill, unit=t.who, key=KEY),
+    "ServedExplorer": served_of,
     "Step": lambda t: RESULTS["Questionnaire"](t).steps[0],
     "Submissions": lambda t: published(t).query(),
     "Suda": lambda t: t.anon.suda(t.q, sampling_fraction=0.1),

@@ -2,51 +2,92 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.core.arguments import by_column, one_of, text_or_none, whole_number
-from anonrisk.core.columns import require_hierarchies
+from anonrisk.core.column_roles import Roles
 from anonrisk.core.interrupt import limited, seconds_of
 from anonrisk.core.literals import ColumnLoss
-from anonrisk.core.progress import shown, tell
-from anonrisk.core.render import count_of
+from anonrisk.core.progress import shown
 from anonrisk.engines import engine_for
-from anonrisk.engines.limits import check_finite
-from anonrisk.errors import ArgumentError, EmptyTableError
-from anonrisk.measures.counts.question import ClassesWithValues
-from anonrisk.measures.recode import Bins, Keep
+from anonrisk.engines.one_state import one_state
+from anonrisk.errors import ArgumentError, NoColumnsError
+from anonrisk.measures.counts.question import Question, Sensitive
 from anonrisk.planning.goals import DEFAULT_K
-from anonrisk.planning.lattice.common_values import with_rules
-from anonrisk.planning.lattice.explore import combinations, levels_of
-from anonrisk.planning.lattice.full_domain import value_budget
-from anonrisk.planning.lattice.offer import CUTS, offers
-from anonrisk.planning.losses.choose import OF_COLUMNS
+from anonrisk.planning.lattice.offer import CUTS
 from anonrisk.planning.options import require_share
-from anonrisk.planning.regions.persons import PersonTally
 from anonrisk.policy.policy import Policy, require_policy
 from anonrisk.policy.release_rules import unlisted
 from anonrisk.policy.table import published_by
-from anonrisk.reporting.explored import ExploreRequest, summarise
+from anonrisk.reporting.explored import ExploreRequest
+from anonrisk.reporting.opened import ExploreOptions, OpenedTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.columns import Name, Names, Qid
     from anonrisk.core.literals import Cuts
     from anonrisk.engines.base import Engine
-    from anonrisk.measures.recode import Recoding
     from anonrisk.reporting.explorer import Explorer
+    from anonrisk.reporting.served import ServedExplorer
 
 # With 3, a smallest class that is not told while nobody is alone would be one of two.
 LEAST_FLOOR = 4
 # Multiples of it are counted in 64 bits.
 _MOST_FLOOR = 10**9
+# For the search of columns that single people out, where a page begins with proposed roles.
+DRAFT_SECONDS = 10
+
+
+@overload
+def explore(
+    frame: Any,
+    qids: Names | None = ...,
+    k: int | None = ...,
+    *,
+    policy: Policy | str | PathLike[str] | None = ...,
+    unit: Name | None = ...,
+    sensitive: Names | None = ...,
+    hierarchies: Mapping[Any, Any] | None = ...,
+    bins: Cuts = ...,
+    loss: ColumnLoss = ...,
+    max_suppressed: float = ...,
+    floor: int = ...,
+    name: str | None = ...,
+    title: str | None = ...,
+    time_limit: float | None = ...,
+    serve: Literal[False] = ...,
+    progress: bool | None = ...,
+) -> Explorer: ...
+
+
+@overload
+def explore(
+    frame: Any,
+    qids: Names | None = ...,
+    k: int | None = ...,
+    *,
+    policy: Policy | str | PathLike[str] | None = ...,
+    unit: Name | None = ...,
+    sensitive: Names | None = ...,
+    hierarchies: Mapping[Any, Any] | None = ...,
+    bins: Cuts = ...,
+    loss: ColumnLoss = ...,
+    max_suppressed: float = ...,
+    floor: int = ...,
+    name: str | None = ...,
+    title: str | None = ...,
+    time_limit: float | None = ...,
+    serve: Literal[True],
+    progress: bool | None = ...,
+) -> ServedExplorer: ...
 
 
 @in_one_state
@@ -66,8 +107,9 @@ def explore(
     name: str | None = None,
     title: str | None = None,
     time_limit: float | None = None,
+    serve: bool = False,
     progress: bool | None = None,
-) -> Explorer:
+) -> Explorer | ServedExplorer:
     """Measure every combination of levels of the columns: a page on which a person chooses.
 
     Parameters
@@ -103,13 +145,19 @@ def explore(
         Seconds after which no further level is measured: those that are missing are among
         ``left_out``, and the explorer is ``partial``. The table is counted, and the finest and the
         coarsest level of each column are measured, however long that takes.
+    serve : bool
+        Whether the page is served on this machine until it is closed or Python ends, and counts
+        a combination when it is chosen (needs tornado): of a large table not all can be counted
+        beforehand. Roles and k can be changed on it; without `qids`, a policy or declared roles it
+        begins with those that `Policy.draft` proposes.
     progress : bool, optional
         As in `anonrisk.find_qids`.
 
     Returns
     -------
     Explorer
-        With `save("explore.html")`, `to_dict` and `plan`; it prints what it holds.
+        With `save("explore.html")`, `to_dict` and `plan`; it prints what it holds. With `serve`, a
+        ServedExplorer: `url` is what to open, and `close()` ends it.
 
     See Also
     --------
@@ -152,6 +200,7 @@ def explore(
     6
     """
     from anonrisk.reporting.explorer import Explorer
+    from anonrisk.reporting.served import ServedExplorer, require_server
 
     floor = whole_number(floor, "floor", at_least=LEAST_FLOOR, at_most=_MOST_FLOOR)
     text_or_none(name, "name")
@@ -160,77 +209,41 @@ def explore(
     one_of(loss, "loss", get_args(ColumnLoss))
     require_share(max_suppressed, "max_suppressed")
     seconds_of(time_limit)
+    if serve:
+        require_server()
+        if time_limit is not None:
+            raise ArgumentError("a served page counts when it is asked: leave out time_limit=")
     engine = engine_for(frame)
-    if policy is None:
+    if policy is None and serve and qids is None and not roles(frame).quasi:
+        asked = _asked_of(engine, frame, _drafted(frame, unit, sensitive), k)
+    elif policy is None:
         asked = _asked(engine, frame, qids, k, unit, sensitive)
     elif any(value is not None for value in (qids, k, unit, sensitive)):
         raise ArgumentError("a policy says what is explored: give it without qids, k, unit, …")
     else:
         asked = _asked_by(policy, engine, frame, floor)
-    k, qid = asked.k, asked.qid
-    fields = by_column(hierarchies, "hierarchies")
-    require_hierarchies(fields, qid)
-    fields |= {column: [Keep()] for column in asked.fixed}
-    free = tuple(column for column in qid if column not in fields)
-    beside = () if asked.unit is None else (asked.unit,)
+    given = by_column(hierarchies, "hierarchies")
+    options = ExploreOptions(given, bins, loss, float(max_suppressed), floor, name, title)
     with shown(progress=progress), limited(time_limit):
-        tell("counting the classes")
-        columns = tuple(dict.fromkeys((*qid, *beside, *asked.distances)))
-        tally = engine.tally(frame, ClassesWithValues(columns, free))
-        if asked.unit is not None:
-            tally = PersonTally.of(tally, asked.unit)
-        who = "record" if asked.unit is None else "person"
-        n = tally.n_records if asked.unit is None else len(tally.domains[asked.unit])
-        if not n:
-            raise EmptyTableError("the table is empty: there is no record to explore")
-        if k > n:
-            raise ArgumentError(f"k={k} is larger than the table, which has {count_of(n, who)}")
-        margins = {column: tally.margin(column) for column in qid}
-        for column in qid:
-            check_finite(tally.domains[column].values, margins[column][:-1], column)
-        about = value_budget(tally, qid, k=k, n=n)
-        shares = dict(zip(qid, about.per_column, strict=True))
-        least = max(k, floor)
-        offered = offers(tally, shares, fields, k=least, bins=bins)
-        if bins == "auto":
-            # Bands of 5 or 10 years are read sooner than quantiles.
-            even = offers(tally, shares, fields, k=least, bins="width")
-            offered |= {name: kinds for name, kinds in even.items() if _has_steps(kinds)}
-        by_rule, rules = with_rules({name: offered[name] for name in free}, tally, least)
-        levels, left_out = levels_of(tally, {**offered, **by_rule}, OF_COLUMNS[loss])
-        result, levels, no_time = combinations(
-            tally,
-            levels,
-            k=k,
-            sensitive=asked.distances,
-            kept=least,
-            unit=asked.unit,
-            by_level=time_limit is not None,
-        )
-    return Explorer(
-        summarise(
-            result,
-            levels,
-            [*no_time, *left_out],
-            asked=asked,
-            people=n,
-            rules=rules,
-            margins=margins,
-            loss=loss,
-            columns=tuple(engine.schema(frame).columns),
-            floor=floor,
-            max_suppressed=min(float(max_suppressed), asked.max_suppressed),
-            engine=engine.name,
-            name=name,
-            title=title,
-            partial=bool(no_time),
-        )
-    )
+        opened = OpenedTable.of(engine, frame, asked, options)
+        if not serve:
+            return Explorer(opened.every(by_level=time_limit is not None))
+
+    def again(chosen: Roles, k: int) -> OpenedTable:
+        known = {column: kinds for column, kinds in given.items() if column in chosen.quasi}
+        with one_state(frame, "explore"):
+            asked = _asked_of(engine, frame, chosen, k)
+            return OpenedTable.of(engine, frame, asked, replace(options, hierarchies=known))
+
+    return ServedExplorer(opened, again if policy is None else None)
 
 
-def _has_steps(recodings: Sequence[Recoding]) -> bool:
-    """Return whether numbers are cut in two ways or more."""
-    return sum(isinstance(recoding, Bins) for recoding in recodings) > 1
+def _drafted(frame: Any, unit: Name | None, sensitive: Names | None) -> Roles:
+    """Propose roles for a person to change, but for those that the caller has named."""
+    if unit is not None or sensitive is not None:
+        raise ArgumentError("unit= and sensitive= go with qids=: all roles are proposed, or none")
+    roles = Policy.draft(frame, time_limit=DRAFT_SECONDS).roles
+    return Roles(roles.quasi, roles.sensitive, roles.direct, roles.insensitive, roles.unit)
 
 
 def _asked(  # noqa: PLR0917
@@ -242,24 +255,39 @@ def _asked(  # noqa: PLR0917
     sensitive: Names | None,
 ) -> ExploreRequest:
     """Find the columns, and by which distance each sensitive one is compared."""
-    k = DEFAULT_K if k is None else whole_number(k, "k", at_least=2)
-    declared, distances = roles(frame), {}
+    declared = roles(frame)
+    named: Qid = ()
     if sensitive is None and not declared.sensitive:
         _, question = question_of(frame, qids, unit=unit, missing="value")
     else:
-        _, question, named = question_about(
+        _, question, about = question_about(
             frame, qids, sensitive, unit=unit, missing="value", missing_sensitive="value"
         )
-        distances = {item.column: with_distance(engine, frame, item, "auto")[1] for item in named}
-    listed = {*question.qid, *distances, question.unit, *declared.insensitive, *declared.direct}
-    loose = (name for name in engine.schema(frame).columns if name not in listed)
+        named = tuple(item.column for item in about)
+    chosen = Roles(question.qid, named, declared.direct, declared.insensitive, question.unit)
+    return _asked_of(engine, frame, chosen, k)
+
+
+def _asked_of(engine: Engine, frame: Any, chosen: Roles, k: int | None) -> ExploreRequest:
+    """Read what roles ask; by which distance a sensitive column is compared follows from it."""
+    k = DEFAULT_K if k is None else whole_number(k, "k", at_least=2)
+    if not chosen.quasi:
+        raise NoColumnsError("no quasi-identifiers: say of a column at least that others know it")
+    schema = engine.schema(frame)
+    asked = Question((chosen.quasi,), chosen.unit, "value").roles()
+    schema.check({**asked, **dict.fromkeys(chosen.sensitive, "sensitive column")})
+    distances = {
+        name: with_distance(engine, frame, Sensitive(name, "value"), "auto")[1]
+        for name in chosen.sensitive
+    }
     return ExploreRequest(
-        question.qid,
+        chosen.quasi,
         k,
-        question.unit,
+        chosen.unit,
         distances,
-        leave_out=tuple(declared.direct),
-        not_looked_at=tuple(loose),
+        leave_out=chosen.direct,
+        insensitive=chosen.insensitive,
+        not_looked_at=tuple(name for name in schema.columns if name not in chosen.classified),
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from anonrisk._version import __version__
 from anonrisk.api.assess import MEANINGS
-from anonrisk.core.render import shown
+from anonrisk.core.render import count_of, shown
 from anonrisk.errors import PolicyError
 from anonrisk.measures.recode import Bins, Keep, KeepCommon, Level, MergeRare, Star
 from anonrisk.planning.losses.base import entropy_of
@@ -46,7 +46,6 @@ _SUPPRESSIONS = (0.0, 0.01, 0.02, 0.05, 0.1)
 # Combinations that are listed, of those that no other beats.
 _MOST_BEST = 20
 _MOST_LEFT_OUT = 40
-NOT_ALL = "stopped by time_limit=: levels that are listed as left out were not measured"
 # Who is counted, without persons and with them.
 WHO = ("records", "people")
 INTERNAL = (
@@ -68,8 +67,9 @@ class ExploreRequest:
         By which distance t is told.
     limits : dict of sensitive column to dict
         ``l`` and ``t``, where a policy has limits for them.
-    fixed, leave_out, not_looked_at : tuple of names
-        Columns that stay as they are; that are not published; that nobody has looked at.
+    fixed, leave_out, insensitive, not_looked_at : tuple of names
+        Columns that stay as they are; that are not published; that tell nothing; that nobody has
+        looked at.
     not_judged : tuple of str
         Budgets of the policy that a page cannot judge.
     max_suppressed : float
@@ -84,10 +84,19 @@ class ExploreRequest:
     limits: Mapping[Name, Mapping[str, float]] = field(default_factory=dict)
     fixed: Qid = ()
     leave_out: Qid = ()
+    insensitive: Qid = ()
     not_looked_at: Qid = ()
     not_judged: tuple[str, ...] = ()
     max_suppressed: float = 1.0
     policy: Policy | None = None
+
+
+def not_all(n_missing: int) -> str:
+    """Say what a time limit came before."""
+    return (
+        f"stopped by time_limit=: {count_of(n_missing, 'combination')} of levels that are listed "
+        "as left out were not counted"
+    )
 
 
 def rounded_up(counts: Integers, floor: int) -> Integers:
@@ -117,9 +126,14 @@ def summarise(
     engine: str,
     name: str | None,
     title: str | None,
-    partial: bool = False,
+    n_missing: int = 0,
+    served: bool = False,
 ) -> dict[str, Any]:
-    """Return all that an explorer holds as plain values that serialise as JSON."""
+    """Return all that an explorer holds as plain values that serialise as JSON.
+
+    `n_missing` combinations there was no time for. Of a page that is served, `combinations` are
+    those that were counted so far.
+    """
     n = int(rounded_up(np.array(people), floor))
     lines: list[dict[str, Any]] = []
     for column, choices in levels.items():
@@ -141,14 +155,18 @@ def summarise(
                 **_for_hierarchies(column),
             }
         )
-    below = rounded_up(combinations.below, floor)
     shape = [len(column["levels"]) for column in lines]
+    told = told_of(combinations, asked, people, floor)
+    below = np.array(told["counts"]["below"])
     return {
         "schema_version": SCHEMA_VERSION,
         "library": "anonrisk",
         "library_version": __version__,
-        "masthead": _masthead(n, shape, name, title, engine, asked, partial=partial),
-        "partial": partial,
+        "masthead": _masthead(
+            n, shape, name, title, engine, asked, n_missing=n_missing, served=served
+        ),
+        "partial": n_missing > 0,
+        "not_counted": n_missing,
         "k": asked.k,
         "who": WHO[asked.unit is not None],
         "floor": floor,
@@ -168,6 +186,29 @@ def summarise(
         ],
         "more_left_out": max(0, len(left_out) - _MOST_LEFT_OUT),
         "bands": [_band(low, high) for low, high in combinations.bands],
+        **told,
+        "best": [] if served else _best(below, _detail(lines)),
+        "not_looked_at": [name_of(column) for column in asked.not_looked_at],
+        "not_judged": list(asked.not_judged),
+        "plan": _plan_parts(columns, loss, asked),
+        "plan_without": _plan_parts(columns, loss, asked, leave_out=asked.not_looked_at),
+        "policy": _policy(asked),
+        "meanings": {
+            **{word: MEANINGS[word] for word in ("k", "uniqueness", "ldiv", "tcloseness")},
+            "detail": _DETAIL[loss],
+        },
+        "internal": INTERNAL,
+        "never_shown": _never(floor, WHO[asked.unit is not None]),
+    }
+
+
+def told_of(
+    combinations: Combinations, asked: ExploreRequest, people: int, floor: int
+) -> dict[str, Any]:
+    """Return what may be told of some combinations, whichever others there are."""
+    n = int(rounded_up(np.array(people), floor))
+    below = rounded_up(combinations.below, floor)
+    return {
         "counts": {
             "alone": rounded_up(combinations.alone, floor).tolist(),
             "below": below.tolist(),
@@ -185,18 +226,6 @@ def summarise(
             }
             for column, distance in asked.distances.items()
         ],
-        "best": _best(below, _detail(lines)),
-        "not_looked_at": [name_of(column) for column in asked.not_looked_at],
-        "not_judged": list(asked.not_judged),
-        "plan": _plan_parts(columns, loss, asked),
-        "plan_without": _plan_parts(columns, loss, asked, leave_out=asked.not_looked_at),
-        "policy": _policy(asked),
-        "meanings": {
-            **{word: MEANINGS[word] for word in ("k", "uniqueness", "ldiv", "tcloseness")},
-            "detail": _DETAIL[loss],
-        },
-        "internal": INTERNAL,
-        "never_shown": _never(floor, WHO[asked.unit is not None]),
     }
 
 
@@ -221,7 +250,8 @@ def _masthead(  # noqa: PLR0917
     engine: str,
     asked: ExploreRequest,
     *,
-    partial: bool,
+    n_missing: int,
+    served: bool,
 ) -> dict[str, Any]:
     counted = (
         ("Records", f"up to {n:,}, each taken for a person")
@@ -229,12 +259,13 @@ def _masthead(  # noqa: PLR0917
         else ("People", f"up to {n:,}, known by {name_of(asked.unit)}")
     )
     policy = None if asked.policy is None else asked.policy.name or asked.policy.digest[:19]
+    how = "each counted when it is chosen" if served else "all measured from one count of the table"
     facts = [
         ("Table", None if name is None else cut(name)),
         ("Policy", None if policy is None else cut(policy)),
         counted,
-        ("Combinations", f"{math.prod(shape):,}, all measured from one count of the table"),
-        ("PARTIAL", NOT_ALL if partial else None),
+        ("Combinations", f"{math.prod(shape):,}, {how}"),
+        ("PARTIAL", not_all(n_missing) if n_missing else None),
         ("Counted", f"{now().replace('T', ' ').removesuffix('+00:00')} UTC by {engine}"),
         ("Made by", f"anonrisk {__version__}"),
     ]
@@ -390,6 +421,7 @@ def _policy(asked: ExploreRequest) -> str | None:
         "quasi": [*asked.qid],
         "sensitive": [*asked.distances],
         "direct": [*asked.leave_out],
+        "insensitive": [*asked.insensitive],
         "unit": asked.unit,
     }
     about: Any = {role: named for role, named in roles.items() if named not in ([], None)}

@@ -15,7 +15,7 @@ from anonrisk.core.arguments import renaming
 from anonrisk.core.paths import as_path
 from anonrisk.errors import ArgumentError
 from anonrisk.planning.plan import Plan
-from anonrisk.reporting.explored import NOT_ALL
+from anonrisk.reporting.explored import not_all
 from anonrisk.reporting.page import Summarised, template, template_text
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Explorer(Summarised, render.Printed):
     def _blocks(self) -> list[str | render.Table]:
         return [
             self._title(),
-            *([f"PARTIAL: {NOT_ALL}"] if self.summary["partial"] else []),
+            *([f"PARTIAL: {not_all(held)}"] if (held := self.summary["not_counted"]) else []),
             render.Table(*self._table()),
             self._now(),
             "explorer.save('explore.html') writes the page.",
@@ -161,6 +161,7 @@ def _rendered(summary: dict[str, Any]) -> str:
     data = json.dumps(_for_script(summary), separators=(",", ":")).replace("<", "\\u003c")
     page: str = template("explore.html").render(
         explorer=summary,
+        served="state" in summary,
         data=Markup(data),  # noqa: S704
         script=Markup(script),  # noqa: S704
         style=Markup(style),  # noqa: S704
@@ -171,10 +172,20 @@ def _rendered(summary: dict[str, Any]) -> str:
 
 
 def _for_script(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the script works with; thousands of counts are packed, in units of the floor."""
-    counts, floor = summary["counts"], summary["floor"]
+    """Return what the script works with."""
     return {
         **{key: summary[key] for key in _FOR_SCRIPT},
+        "limits": [[item["name"], item["limits"]] for item in summary["sensitive"]],
+        "counted": {"nodes": summary.get("nodes"), **packed_counts(summary, summary["floor"])},
+        # Of a page that is served: which of its tables it is about.
+        "state": summary.get("state"),
+    }
+
+
+def packed_counts(told: Mapping[str, Any], floor: int) -> dict[str, Any]:
+    """Pack what is told of combinations, which may be thousands: counts in units of the floor."""
+    counts = told["counts"]
+    return {
         "alone": _packed(counts["alone"], floor),
         "below": _packed(counts["below"], floor),
         "bands": [_packed(band, floor) for band in counts["bands"]],
@@ -182,15 +193,13 @@ def _for_script(summary: Mapping[str, Any]) -> dict[str, Any]:
         "smallest": _packed(counts["smallest"], 1),
         "sensitive": [
             {
-                "name": item["name"],
-                "limits": item["limits"],
                 "ldiv": _packed(item["ldiv"], 1),
                 # In thousandths, and one more, so that 0 is none.
                 "tcloseness": _packed(
                     [0 if t is None else round(t * 1000) + 1 for t in item["tcloseness"]], 1
                 ),
             }
-            for item in summary["sensitive"]
+            for item in told["sensitive"]
         ],
     }
 

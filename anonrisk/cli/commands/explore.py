@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+import os
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
 from anonrisk.cli import options, output_paths
@@ -14,6 +17,7 @@ from anonrisk.cli.source import said_of, wanted
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.render import shown
 from anonrisk.policy.wanted import wanted_by
+from anonrisk.reporting.served import KEEP_URL
 from anonrisk.reporting.text import FLOOR
 
 if TYPE_CHECKING:
@@ -43,12 +47,18 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         "--policy", metavar="FILE", help=f"{options.POLICY}: says all of the above, k and limits"
     )
     group = parser.add_argument_group("explorer")
-    group.add_argument(
+    where = group.add_mutually_exclusive_group(required=True)
+    where.add_argument(
         *("-o", "--output"),
         dest="page",
-        required=True,
         metavar="PATH",
         help="where it goes: a page of HTML, or JSON (.json) by its ending",
+    )
+    where.add_argument(
+        "--serve",
+        action="store_true",
+        help="show it on this machine until Ctrl-C: it counts what you choose, for large tables; "
+        "without --qids it begins with proposed roles",
     )
     group.add_argument("--title", help="its heading")
     group.add_argument("--k", type=int, help="size of every class (default: the policy's, or 5)")
@@ -80,11 +90,25 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
 
 def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Count once and write the page; where that fails, one that says so."""
+    if args.serve:
+        return _serve(args, source)
     path = str(output_paths.outside_table("--output", args.page, args.table))
     made = write_page(path, args.title, lambda: _explorer(args, source))
     document = Outcome.of(written=args.page, **made.to_dict()).document
     said = "".join(f"{line}\n" for line in said_of(source.inferred))
     return Outcome(f"{made!r}\n{said}{_hint(made)}Wrote {shown(args.page)}", document)
+
+
+def _serve(args: argparse.Namespace, source: Source) -> Outcome:
+    """Show the page until Ctrl-C, or until the shell is gone that asked for it."""
+    parent = os.getppid()
+    frame, asked = _asked(args, source)
+    served = anonrisk.explore(frame, serve=True, **asked)
+    # Standard output is for what a program reads, once this has ended.
+    said = (*said_of(source.inferred), f"Open {served.url}", f"{KEEP_URL} Ctrl-C ends it.")
+    print("\n".join(said), file=sys.stderr, flush=True)
+    served.wait(parent=parent)
+    return replace(Outcome.of(served=check.table_of(args)), text=repr(served))
 
 
 def _hint(made: Explorer) -> str:
@@ -99,30 +123,37 @@ def _hint(made: Explorer) -> str:
 
 
 def _explorer(args: argparse.Namespace, source: Source) -> Explorer:
+    frame, asked = _asked(args, source)
+    if args.policy is None:
+        options.require_qids(frame, args.qids)
+    made: Explorer = anonrisk.explore(frame, **asked)
+    return made
+
+
+def _asked(args: argparse.Namespace, source: Source) -> tuple[Any, dict[str, Any]]:
+    """Read the table, and what is asked of it."""
     # All columns: the page names those that nobody has looked at.
     policy = None if args.policy is None else load_policy(args.policy)
+    # Where roles are proposed, any column may get one.
+    inferred = None if args.serve and not args.qids else args.qids or ()
     columns = wanted(
         None,
         numbers=() if policy is None else wanted_by(policy).numbers,
-        inferred=args.qids or () if policy is None else map(str, policy.roles.quasi),
+        inferred=inferred if policy is None else map(str, policy.roles.quasi),
         texts=dict(args.hierarchies),
     )
-    frame = source.read(args, columns)
-    if policy is None:
-        options.require_qids(frame, args.qids)
-    return anonrisk.explore(
-        frame,
-        args.qids,
-        args.k,
-        policy=policy,
-        unit=args.unit,
-        sensitive=args.sensitive,
-        hierarchies=dict(args.hierarchies) or None,
-        bins=args.bins,
-        loss=args.loss,
-        max_suppressed=args.max_suppressed,
-        floor=args.floor,
-        name=check.table_of(args),
-        title=args.title,
-        time_limit=args.time_limit,
-    )
+    return source.read(args, columns), {
+        "qids": args.qids,
+        "k": args.k,
+        "policy": policy,
+        "unit": args.unit,
+        "sensitive": args.sensitive,
+        "hierarchies": dict(args.hierarchies) or None,
+        "bins": args.bins,
+        "loss": args.loss,
+        "max_suppressed": args.max_suppressed,
+        "floor": args.floor,
+        "name": check.table_of(args),
+        "title": args.title,
+        "time_limit": args.time_limit,
+    }

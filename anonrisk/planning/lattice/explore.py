@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core import radix
 from anonrisk.core.interrupt import time_is_up
 from anonrisk.core.progress import tell
 from anonrisk.engines.numpy.count import distinct_pairs, histogram_of_persons, runs_of, split
@@ -177,6 +179,39 @@ def combinations(
     return measuring.taken(chosen)
 
 
+class CountedWhenAsked:
+    """Combinations of levels, each counted when somebody asks for it; arguments as above.
+
+    Attributes
+    ----------
+    number : int
+        How many combinations there are.
+    """
+
+    def __init__(
+        self,
+        tally: Tally,
+        levels: Mapping[Name, Sequence[Choice]],
+        *,
+        k: int,
+        sensitive: Mapping[Name, str],
+        kept: int,
+        unit: Name | None = None,
+    ) -> None:
+        """Count nothing yet."""
+        self._measuring = _Measuring(tally, levels, k, sensitive, kept, unit)
+        self.number = math.prod(self._measuring.shape)
+        self._done: set[int] = set()
+
+    def at(self, nodes: Sequence[int]) -> Combinations:
+        """Return some combinations, by their numbers, in that order."""
+        for node in dict.fromkeys(nodes):
+            if node not in self._done:
+                self._measuring.measure_one(node)
+                self._done.add(node)
+        return self._measuring.at(np.array(nodes, dtype=np.int64))
+
+
 def _between(shape: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield the inner levels: of the column that has most left, the one in their middle."""
     left = [[*range(1, size - 1)] for size in shape]
@@ -197,20 +232,26 @@ class _Measuring:
         kept: int,
         unit: Name | None,
     ) -> None:
-        self.levels, self.sensitive, self.kept = levels, sensitive, kept
-        self.persons = unit is not None
+        self.tally, self.levels, self.sensitive, self.kept = tally, levels, sensitive, kept
+        self.beside = () if unit is None else (unit,)
         self.shape = tuple(map(len, levels.values()))
         self.starts = [k * times for times in _BANDS]
-        columns = (*levels, *([] if unit is None else [unit]))
-        self.parts: dict[Name | None, Tally] = {
-            other: tally.only(columns if other is None else (*columns, other))
-            for other in sensitive or (None,)
-        }
         number = math.prod(self.shape)
         self.counts = np.zeros((4 + len(self.starts), number), dtype=np.int64)
         self.ldiv = {name: np.zeros(number, dtype=np.int64) for name in sensitive}
         self.tcloseness = {name: np.full(number, np.nan) for name in sensitive}
         self.n_done = 0
+
+    @cached_property
+    def parts(self) -> dict[Name | None, Tally]:
+        """What is counted with each sensitive column, in order."""
+        return {
+            other: self.tally.only((*self.levels, *self._with(other)))
+            for other in self.sensitive or (None,)
+        }
+
+    def _with(self, other: Name | None) -> tuple[Name, ...]:
+        return self.beside if other is None else (*self.beside, other)
 
     def places(self, chosen: Sequence[Sequence[int]]) -> Integers:
         """Number the combinations of some levels among all."""
@@ -231,9 +272,36 @@ class _Measuring:
         self.n_done += len(places)
         return True
 
+    def measure_one(self, place: int) -> None:
+        """Measure one combination: no work is shared, and none is done for others."""
+        at = np.unravel_index(place, self.shape)
+        chosen = [
+            (name, every[int(i)]) for (name, every), i in zip(self.levels.items(), at, strict=True)
+        ]
+        tally = self.tally
+        if tuple(tally.codes) == tuple(self.levels) and all(
+            choice.recoding == Keep() for _, choice in chosen
+        ):
+            # The classes are those that were counted.
+            self._measure(place, (np.arange(tally.n_classes), [], tally.counts), None)
+            return
+        groups = [choice.groups[tally.codes[name]] for name, choice in chosen]
+        sizes = [len(choice.losses) for _, choice in chosen]
+        for other in self.sensitive or (None,):
+            names = self._with(other)
+            codes = [*groups, *(tally.codes[name] for name in names)]
+            bounds = [*sizes, *(len(tally.domains[name]) + 1 for name in names)]
+            rolled, counts = merged(codes, tally.counts, bounds)
+            ids = np.arange(len(counts))
+            if names:
+                keys, _ = radix.keys_of(zip(rolled[: len(groups)], sizes, strict=True))
+                # Rows are in order, so that a class begins wherever its key is a new one.
+                ids = np.cumsum(np.diff(keys, prepend=keys[:1]) != 0)
+            self._measure(place, (ids, rolled[len(groups) :], counts), other)
+
     def _measure(self, place: int, node: _Node, other: Name | None) -> None:
         ids, codes, counts = node
-        units = codes[0] if self.persons else None
+        units = codes[0] if self.beside else None
         if units is not None:
             codes = codes[1:]
             keys, who = distinct_pairs(ids, int(ids[-1]) + 1, units, int(units.max()) + 1)
@@ -262,10 +330,13 @@ class _Measuring:
             levels[name] = [every[i] for i in at]
             rest = (choice for i, choice in enumerate(every) if i not in at)
             left_out += [LeftOutLevel(name, choice.recoding, NO_TIME) for choice in rest]
-        places = self.places(chosen)
+        return self.at(self.places(chosen)), levels, left_out
+
+    def at(self, places: Integers) -> Combinations:
+        """Return some combinations, which have been measured."""
         alone, below, classes, smallest, *bands = self.counts[:, places]
         ends = [start - 1 for start in self.starts[1:]]
-        result = Combinations(
+        return Combinations(
             alone,
             below,
             dict(zip(zip(self.starts, (*ends, None), strict=True), bands, strict=True)),
@@ -274,7 +345,6 @@ class _Measuring:
             {name: values[places] for name, values in self.ldiv.items()},
             {name: values[places] for name, values in self.tcloseness.items()},
         )
-        return result, levels, left_out
 
 
 def _measured(

@@ -212,7 +212,7 @@ class Lattice:
             for offered in self.choices
         ]
         # finer[c][a, b]: whether choice a of column c refines choice b.
-        self.finer = [_refinements(offered) for offered in self.choices]
+        self.finer = [refinements(offered) for offered in self.choices]
         self.maps = [_maps(o, f) for o, f in zip(self.choices, self.finer, strict=True)]
         self.top = tuple(int(np.argmin([c.n_groups for c in o])) for o in self.choices)
         self.beside = () if self.required is None else self.required.beside
@@ -409,7 +409,8 @@ def different(choices: list[Choice]) -> list[Choice]:
     return sorted(kept.values(), key=lambda choice: -choice.n_groups)
 
 
-def _refinements(choices: list[Choice]) -> Booleans:
+def refinements(choices: list[Choice]) -> Booleans:
+    """Return whether a row's recoding keeps apart all that a column's does, (n, n)."""
     n = len(choices)
     finer = np.eye(n, dtype=bool)
     for a in range(n):

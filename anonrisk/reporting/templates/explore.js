@@ -8,13 +8,29 @@
     return Float64Array.from(new kinds[bits](bytes.buffer), (one) => one * unit);
   };
   const { k, floor, people, columns, who } = data;
-  const alone = unpack(data.alone, floor);
-  const below = unpack(data.below, floor);
-  const classes = unpack(data.classes, floor);
-  const smallest = unpack(data.smallest, 1);
-  const bands = data.bands.map((one) => unpack(one, floor));
-  const sensitive = data.sensitive.map((one) => ({
-    l: unpack(one.ldiv, 1), t: unpack(one.tcloseness, 1), limits: one.limits }));
+  // A page that is served asks for combinations, and knows those that were counted: the rest is NaN.
+  const served = data.state !== null;
+  const every = columns.reduce((product, one) => product * one.levels.length, 1);
+  const blank = () => new Float64Array(every).fill(NaN);
+  const [alone, below, classes, smallest] = [blank(), blank(), blank(), blank()];
+  const bands = data.counted.bands.map(blank);
+  const sensitive = data.limits.map(([name, limits]) => ({ name, limits, l: blank(), t: blank() }));
+  const known = (i) => !Number.isNaN(below[i]);
+  const take = (part) => {
+    const into = (values, packed, unit) => unpack(packed, unit).forEach((value, i) => {
+      values[part.nodes ? part.nodes[i] : i] = value;
+    });
+    into(alone, part.alone, floor);
+    into(below, part.below, floor);
+    into(classes, part.classes, floor);
+    into(smallest, part.smallest, 1);
+    bands.forEach((values, i) => into(values, part.bands[i], floor));
+    sensitive.forEach((one, i) => {
+      into(one.l, part.sensitive[i].ldiv, 1);
+      into(one.t, part.sensitive[i].tcloseness, 1);
+    });
+  };
+  take(data.counted);
   const strides = columns.map((_, c) =>
     columns.slice(c + 1).reduce((product, one) => product * one.levels.length, 1));
   const levelsOf = (node) => columns.map((one, c) =>
@@ -39,6 +55,10 @@
   };
 
   let node = 0;
+  let trouble = "";
+  // Whatever is pressed ends the search that was on.
+  let turn = 0;
+  const past = [];
   const rest = by("rest");
   const unseen = () => rest && !rest.checked ? data.not_looked_at : [];
   const radios = columns.map((_, c) => [...document.getElementsByName("c" + c)]);
@@ -57,10 +77,17 @@
     ...(limits.t !== undefined && (t[i] - 1) / 1000 > limits.t + 1e-9 ? [[s, "t", limits.t]] : []),
   ]);
 
+  // What is locked stays at its level.
+  const locks = columns.map((_, c) => by("lock" + c));
+  const free = (i) => {
+    const [now, then] = [levelsOf(node), levelsOf(i)];
+    return locks.every((lock, c) => !lock.checked || now[c] === then[c]);
+  };
+
   const gentlest = (most) => {
     let best = -1;
-    for (let i = 0; i < below.length; i++) {
-      if (below[i] > most || breaks(i).length) continue;
+    for (let i = 0; i < every; i++) {
+      if (!known(i) || below[i] > most || breaks(i).length || !free(i)) continue;
       const gain = best < 0 ? 1 : detail[i] - detail[best];
       if (gain > 1e-9 || (gain > -1e-9 && below[i] < below[best])) best = i;
     }
@@ -70,6 +97,12 @@
   const headline = () => {
     const few = below[node];
     const line = by("headline");
+    if (!known(node)) {
+      by("verdict").className = "verdict none";
+      put(line, trouble || "Counting \u2026");
+      by("notes").replaceChildren();
+      return;
+    }
     const broken = breaks(node);
     const enough = few <= allowed();
     const doubts = unseen().length + data.not_judged.length;
@@ -84,7 +117,7 @@
       : [sign + upTo(few).replace("up", "Up"), " hide among fewer than " + count(k) +
         (alone[node] ? ", up to " + count(alone[node]) + " of them alone." : ".")];
     if (line.textContent !== said.join("")) line.replaceChildren(make("b", said[0]), said[1]);
-    const notes = broken.map(([s, word, limit]) => [data.sensitive[s].name,
+    const notes = broken.map(([s, word, limit]) => [sensitive[s].name,
       ": the limit of " + word + " is " + limit + "."]);
     if (unseen().length) {
       notes.push(["", "Nobody has looked at these columns, which are published with it:"],
@@ -103,13 +136,20 @@
 
   // Of the state that the headline speaks of: once the small classes are left out, or before.
   const figures = () => {
+    put(by("detail"), percent(detail[node]));
+    if (!known(node)) {
+      const cells = [...rows, ...given.map((one) => ({ cells: one }))];
+      for (const one of [by("smallest"), by("alone"), by("risk"),
+        ...cells.flatMap((row) => [row.cells[0], row.cells[1]])]) put(one, "\u2026");
+      rows.forEach(({ bar }) => bar.setAttribute("width", 0));
+      return;
+    }
     const after = below[node] > 0 && below[node] <= allowed();
     put(by("smallest"), after ? count(k) + " or more"
       : smallest[node] ? count(smallest[node]) : "fewer than " + count(floor));
     put(by("alone"), alone[node] && !after ? percent(Math.min(alone[node] / people, 1)) : "nobody");
     put(by("risk"), (after ? "at most " : "") +
       percent(after ? Math.min(classes[node] / people, 1 / k) : Math.min(classes[node] / people, 1)));
-    put(by("detail"), percent(detail[node]));
     const sizes = [below, ...bands];
     rows.forEach(({ cells, bar }, i) => {
       const share = Math.min(sizes[i][node] / people, 1);
@@ -127,7 +167,9 @@
   const steps = (levels) => columns.forEach((column, c) => {
     const last = levels[c] + 1 === column.levels.length;
     const fewer = last ? 0 : below[node] - below[node + strides[c]];
-    put(by("s" + c), column.levels[levels[c]].text + (last || below[node] === 0 ? "." : fewer > 0
+    const open = last || !known(node) || below[node] === 0;
+    put(by("s" + c), column.levels[levels[c]].text + (open ? "." : Number.isNaN(fewer)
+      ? ". One step coarser is not counted yet." : fewer > 0
       ? ". One step coarser would help about " + count(fewer) + " " + who + "."
       : ". One step coarser would help nobody."));
   });
@@ -149,7 +191,7 @@
       ")\n" + (ruled ? "plan = plan.resolve(df)  # names values: keep it confidential, apply it " +
       "every month\nopen(\"confidential.json\", \"w\").write(plan.to_json())\n" : "") +
       "coarse = df.anon.apply(plan)");
-    put(by("refused"), !leave && below[node] ? "Nobody is left out: " + upTo(below[node]) +
+    put(by("refused"), !known(node) ? "Not counted yet." : !leave && below[node] ? "Nobody is left out: " + upTo(below[node]) +
       " stay in classes smaller than " + count(k) + "."
       : leave && below[node] > allowed() ? "This leaves out more than may be: the plan is refused " +
       "when it is applied. Choose coarser levels, or allow more." : "");
@@ -160,7 +202,7 @@
   const all = document.createElement("canvas");
   const tiny = Math.log10(floor / people / 2);
   const edge = { left: 54, right: 14, top: 12, bottom: 40 };
-  const [atX, atY] = [new Float64Array(below.length), new Float64Array(below.length)];
+  const [atX, atY] = [blank(), blank()];
   const height = (share) => share > 0 ? 1 - Math.log10(Math.min(share, 1)) / tiny : 0;
 
   const sized = (one) => {
@@ -201,7 +243,8 @@
     pen.textAlign = "center";
     pen.fillText("detail kept", (edge.left + wide - edge.right) / 2, high - 14);
     pen.fillStyle = colour("--blue");
-    for (let i = 0; i < below.length; i++) {
+    for (let i = 0; i < every; i++) {
+      if (!known(i)) continue;
       atX[i] = edge.left + detail[i] * (wide - edge.left - edge.right);
       atY[i] = y(below[i] / people);
       pen.fillRect(atX[i] - 1.2, atY[i] - 1.2, 2.4, 2.4);
@@ -227,6 +270,7 @@
       pen.textBaseline = "bottom";
       pen.fillText("as many may be left out", edge.left + 4, limit - 2);
     }
+    if (!known(node)) return;
     pen.beginPath();
     pen.arc(atX[node], atY[node], 7, 0, 2 * Math.PI);
     pen.lineWidth = 3;
@@ -242,11 +286,91 @@
     steps(levels);
     takeAway(levels);
     drawRing();
+    by("undo").disabled = !past.length;
+    const more = by("more");
+    if (more) more.disabled = !known(node) || below[node] === 0;
+    // A link to what is shown.
+    history.replaceState(null, "", "#" + levels.join("."));
   };
 
-  const choose = (chosen) => {
+  const post = async (path, asked) => {
+    const token = new URLSearchParams(location.search).get("token");
+    try {
+      const answer = await fetch(path, { method: "POST", body: JSON.stringify(asked),
+        headers: { "Authorization": "Bearer " + token, "Content-Type": "application/json" } });
+      return await answer.json().catch(() => ({ refused: "It could not be counted." }));
+    } catch {
+      return { refused: "This page is served no more: start it again." };
+    }
+  };
+
+  // Count what is not known yet, one after another; false where that failed or another press came.
+  const ask = async (nodes, mine) => {
+    for (const one of nodes) {
+      if (known(one)) continue;
+      const told = await post("/count", { state: data.state, nodes: [one] });
+      trouble = told.refused || "";
+      if (!trouble) {
+        take(told);
+        drawAll();
+      }
+      if (trouble || mine !== turn) return false;
+    }
+    return true;
+  };
+
+  const choose = async (chosen, undone) => {
+    const mine = ++turn;
+    if (!undone && chosen !== node) past.push(node);
     node = chosen;
+    trouble = "";
     show();
+    if (known(chosen)) return;
+    await ask([chosen], mine);
+    if (node === chosen) show();
+  };
+
+  // If too many are below k at one combination, so they are at all that are finer in every column:
+  // from the most detail on, a way to the coarsest is halved until it is known where too many end.
+  const search = async (most, mine) => {
+    const failed = [];
+    const finer = (a, b) => a.every((level, c) => columns[c].coarsens[level][b[c]]);
+    const way = (from) => {
+      const [levels, found] = [[...from], [nodeOf(from)]];
+      for (let moved = true; moved;) {
+        moved = false;
+        columns.forEach(({ coarsens }, c) => {
+          const next = locks[c].checked ? -1
+            : coarsens[levels[c]].findIndex((yes, level) => yes && level > levels[c]);
+          if (next < 0) return;
+          levels[c] = next;
+          found.push(nodeOf(levels));
+          moved = true;
+        });
+      }
+      return found;
+    };
+    let best = -1;
+    const order = [...detail.keys()].filter(free).sort((a, b) => detail[b] - detail[a]);
+    for (const one of order) {
+      if (best >= 0 && detail[one] < detail[best] - 1e-9) break;
+      const levels = levelsOf(one);
+      if (failed.some((other) => finer(levels, other))) continue;
+      const nodes = way(levels);
+      let [low, high] = [-1, nodes.length];
+      while (high - low > 1) {
+        const middle = (low + high) >> 1;
+        put(by("headline"), "Looking for the gentlest: " +
+          count(below.reduce((sum, _, i) => sum + known(i), 0)) + " of " + count(every) +
+          " counted. Whatever you press ends it.");
+        if (!await ask([nodes[middle]], mine)) return false;
+        if (below[nodes[middle]] > most) low = middle;
+        else high = middle;
+      }
+      if (low >= 0) failed.push(levelsOf(nodes[low]));
+      else if (best < 0 && !breaks(one).length) best = one;
+    }
+    return true;
   };
 
   const redraw = () => {
@@ -261,23 +385,56 @@
       choose(nodeOf(levels));
     });
   }));
-  const press = (id, most) => by(id).addEventListener("click", () => {
-    const found = gentlest(most());
+  const press = (id, most) => by(id).addEventListener("click", async () => {
+    const mine = ++turn;
+    const least = most();
+    if (served && !await search(least, mine)) {
+      if (mine === turn) by("headline").textContent = trouble;
+      return;
+    }
+    const found = gentlest(least);
     if (found < 0) by("headline").textContent = "No combination leaves out so few.";
     else choose(found);
   });
   press("gentlest", allowed);
   press("nobody", () => 0);
   by("finest").addEventListener("click", () => choose(0));
-  by("share").addEventListener("change", show);
-  by("leave").addEventListener("change", show);
-  if (rest) rest.addEventListener("change", show);
+  by("undo").addEventListener("click", () => {
+    if (past.length) choose(past.pop(), true);
+  });
+  if (served) {
+    by("more").addEventListener("click", async () => {
+      const levels = levelsOf(node);
+      const next = columns.flatMap((column, c) =>
+        levels[c] + 1 < column.levels.length ? [node + strides[c]] : []);
+      const mine = ++turn;
+      for (const one of next) {
+        if (!await ask([one], mine)) break;
+        show();
+      }
+      if (mine === turn && trouble) by("headline").textContent = trouble;
+    });
+  }
+  if (by("recount")) {
+    by("recount").addEventListener("click", async () => {
+      put(by("norecount"), "Counting \u2026");
+      const told = await post("/roles", { k: Number(by("k").value),
+        roles: [...document.querySelectorAll("select.role")].map((one) => one.value) });
+      put(by("norecount"), told.refused || "");
+      if (told.refused) return;
+      history.replaceState(null, "", location.pathname + location.search);
+      location.reload();
+    });
+  }
+  for (const one of [by("share"), by("leave"), rest, ...locks]) {
+    if (one) one.addEventListener("change", () => { turn++; show(); });
+  }
 
   canvas.addEventListener("click", (event) => {
     const frame = canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
     let best = 0, least = Infinity;
-    for (let i = 0; i < below.length; i++) {
+    for (let i = 0; i < every; i++) {
       const far = (atX[i] - x) ** 2 + (atY[i] - y) ** 2;
       if (far < least) [best, least] = [i, far];
     }
@@ -316,19 +473,32 @@
       }
     });
   }
-  by("save").addEventListener("click", () => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([by("plan").textContent + "\n"],
-      { type: "application/json" }));
-    link.download = "plan.json";
-    link.click();
-    URL.revokeObjectURL(link.href);
-  });
+  for (const button of document.querySelectorAll("[data-saves]")) {
+    button.addEventListener("click", () => {
+      const name = button.dataset.saves;
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([by(name).textContent + "\n"],
+        { type: "application/json" }));
+      link.download = name + ".json";
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+  }
 
   new ResizeObserver(redraw).observe(canvas);
   for (const media of ["(prefers-color-scheme: dark)", "print"]) {
     matchMedia(media).addEventListener("change", redraw);
   }
+  // Levels that a link names, if it is one of this page.
+  const linked = () => {
+    const levels = location.hash.slice(1).split(".").map(Number);
+    return levels.length === columns.length && levels.every((level, c) =>
+      Number.isInteger(level) && level >= 0 && level < columns[c].levels.length)
+      ? nodeOf(levels) : node;
+  };
+  addEventListener("hashchange", () => {
+    if (linked() !== node) choose(linked());
+  });
   drawAll();
-  show();
+  choose(linked(), true);
 })();

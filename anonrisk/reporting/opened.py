@@ -1,0 +1,191 @@
+"""A table that is explored, counted once: its levels, and what any combination of them does."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.columns import require_hierarchies
+from anonrisk.core.progress import tell
+from anonrisk.core.render import count_of
+from anonrisk.engines.limits import check_finite
+from anonrisk.errors import ArgumentError, EmptyTableError
+from anonrisk.measures.counts.question import ClassesWithValues
+from anonrisk.measures.recode import Bins, Keep
+from anonrisk.planning.lattice.common_values import with_rules
+from anonrisk.planning.lattice.explore import CountedWhenAsked, combinations, levels_of
+from anonrisk.planning.lattice.full_domain import value_budget
+from anonrisk.planning.lattice.lattice import refinements
+from anonrisk.planning.lattice.offer import offers
+from anonrisk.planning.losses.choose import OF_COLUMNS
+from anonrisk.planning.regions.persons import PersonTally
+from anonrisk.reporting.explored import summarise, told_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anonrisk.core.arrays import Integers
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.literals import ColumnLoss, Cuts
+    from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.tally import Tally
+    from anonrisk.measures.recode import KeepCommon, MergeRare, Recoding
+    from anonrisk.planning.lattice.explore import Combinations, LeftOutLevel
+    from anonrisk.planning.lattice.lattice import Choice
+    from anonrisk.reporting.explored import ExploreRequest
+
+
+@dataclass(frozen=True)
+class ExploreOptions:
+    """What a caller of `explore` says beside the columns; see there."""
+
+    hierarchies: Mapping[Any, Any]
+    bins: Cuts
+    loss: ColumnLoss
+    max_suppressed: float
+    floor: int
+    name: str | None
+    title: str | None
+
+
+@dataclass(frozen=True)
+class OpenedTable:
+    """One count of a table, and the levels that are offered for it; no part of it is told as it is.
+
+    Attributes
+    ----------
+    asked : ExploreRequest
+    options : ExploreOptions
+    engine : str
+    columns : tuple of names
+        All columns of the table.
+    tally : Tally
+    people : int
+        Records, or persons.
+    levels : dict of column to levels
+    left_out : list of LeftOutLevel
+    rules : dict
+        From `with_rules`.
+    margins : dict of column to array
+    """
+
+    asked: ExploreRequest
+    options: ExploreOptions
+    engine: str
+    columns: Qid
+    tally: Tally
+    people: int
+    levels: dict[Name, list[Choice]]
+    left_out: list[LeftOutLevel]
+    rules: Mapping[tuple[Name, MergeRare], KeepCommon]
+    margins: dict[Name, Integers]
+
+    @classmethod
+    def of(
+        cls, engine: Engine, frame: Any, asked: ExploreRequest, options: ExploreOptions
+    ) -> OpenedTable:
+        """Count a table, and find the levels of its columns."""
+        k, qid, floor = asked.k, asked.qid, options.floor
+        require_hierarchies(options.hierarchies, qid)
+        fields = {**options.hierarchies, **{column: [Keep()] for column in asked.fixed}}
+        free = tuple(column for column in qid if column not in fields)
+        beside = () if asked.unit is None else (asked.unit,)
+        tell("counting the classes")
+        columns = tuple(dict.fromkeys((*qid, *beside, *asked.distances)))
+        tally = engine.tally(frame, ClassesWithValues(columns, free))
+        if asked.unit is not None:
+            tally = PersonTally.of(tally, asked.unit)
+        who = "record" if asked.unit is None else "person"
+        n = tally.n_records if asked.unit is None else len(tally.domains[asked.unit])
+        if not n:
+            raise EmptyTableError("the table is empty: there is no record to explore")
+        if k > n:
+            raise ArgumentError(f"k={k} is larger than the table, which has {count_of(n, who)}")
+        margins = {column: tally.margin(column) for column in qid}
+        for column in qid:
+            check_finite(tally.domains[column].values, margins[column][:-1], column)
+        about = value_budget(tally, qid, k=k, n=n)
+        shares = dict(zip(qid, about.per_column, strict=True))
+        least = max(k, floor)
+        offered = offers(tally, shares, fields, k=least, bins=options.bins)
+        if options.bins == "auto":
+            # Bands of 5 or 10 years are read sooner than quantiles.
+            even = offers(tally, shares, fields, k=least, bins="width")
+            offered |= {name: kinds for name, kinds in even.items() if _has_steps(kinds)}
+        by_rule, rules = with_rules({name: offered[name] for name in free}, tally, least)
+        levels, left_out = levels_of(tally, {**offered, **by_rule}, OF_COLUMNS[options.loss])
+        everything = tuple(engine.schema(frame).columns)
+        return cls(
+            asked, options, engine.name, everything, tally, n, levels, left_out, rules, margins
+        )
+
+    def every(self, *, by_level: bool) -> dict[str, Any]:
+        """Count every combination, or those that a time limit leaves time for; sum it up."""
+        result, levels, no_time = combinations(
+            self.tally, self.levels, by_level=by_level, **self._how
+        )
+        n_missing = math.prod(map(len, self.levels.values())) - len(result.below)
+        left_out = [*no_time, *self.left_out]
+        return self._summary(result, levels, left_out, n_missing=n_missing)
+
+    def first(self) -> dict[str, Any]:
+        """Count the finest levels and sum up what a page begins with that asks for the others."""
+        held = self._summary(self._when_asked.at([0]), self.levels, self.left_out, served=True)
+        held["nodes"] = [0]
+        for column, choices in zip(held["columns"], self.levels.values(), strict=True):
+            column["coarsens"] = refinements(choices).tolist()
+        return held
+
+    def told(self, nodes: Sequence[int]) -> dict[str, Any]:
+        """Return what may be told of some combinations, counted now; reject what is none."""
+        number = self._when_asked.number
+        if not all(type(node) is int and 0 <= node < number for node in nodes):
+            raise ArgumentError(f"combinations are numbered from 0 to {number - 1:,}")
+        counted = self._when_asked.at(nodes)
+        return told_of(counted, self.asked, self.people, self.options.floor)
+
+    @cached_property
+    def _when_asked(self) -> CountedWhenAsked:
+        return CountedWhenAsked(self.tally, self.levels, **self._how)
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        return {
+            "k": self.asked.k,
+            "sensitive": self.asked.distances,
+            "kept": max(self.asked.k, self.options.floor),
+            "unit": self.asked.unit,
+        }
+
+    def _summary(
+        self,
+        result: Combinations,
+        levels: Mapping[Name, Sequence[Choice]],
+        left_out: Sequence[LeftOutLevel],
+        **about: Any,
+    ) -> dict[str, Any]:
+        options = self.options
+        return summarise(
+            result,
+            levels,
+            left_out,
+            asked=self.asked,
+            people=self.people,
+            rules=self.rules,
+            margins=self.margins,
+            loss=options.loss,
+            columns=self.columns,
+            floor=options.floor,
+            max_suppressed=min(options.max_suppressed, self.asked.max_suppressed),
+            engine=self.engine,
+            name=options.name,
+            title=options.title,
+            **about,
+        )
+
+
+def _has_steps(recodings: Sequence[Recoding]) -> bool:
+    """Return whether numbers are cut in two ways or more."""
+    return sum(isinstance(recoding, Bins) for recoding in recodings) > 1
