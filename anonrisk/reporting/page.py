@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
     from anonrisk.api.assessment import Assessment
+    from anonrisk.policy.explain import Explanation
     from anonrisk.policy.verdict import Verdict
 
 
@@ -110,6 +111,8 @@ class Report(Summarised):
         All that it says, as plain values; pages and texts are made of this alone.
     verdict : Verdict or None
         What the policy says; None where there is no policy.
+    explanation : Explanation or None
+        What was tried after a failure, with the plan to save; None where nothing was.
 
     Examples
     --------
@@ -122,6 +125,7 @@ class Report(Summarised):
     """
 
     verdict: Verdict | None = None
+    explanation: Explanation | None = None
 
     def to_markdown(self) -> str:
         """Write it as Markdown, for a ticket or a pull request."""

@@ -380,14 +380,20 @@ _ROLES = {
     "insensitive": "Declared harmless",
     None: "Not looked at",
 }
-# What to do where no limit is broken, or no step of its own helps.
+# What to do where nothing was tried.
 _NEXT = {
     PASS: "Publish these rows and columns and no others: what changes must be checked again.",
-    FAIL: "Make columns coarser, or leave some out, and check again.",
+    FAIL: "Nothing was tried on this table. verdict.explain(), on the command line anonrisk check "
+    "--explain, tries what would help.",
     COULD_NOT_ASSESS: "Fix what is listed above and check again; until then, do not publish.",
     None: "Say in a policy what is acceptable, and ask again with it: anonrisk draft, on the "
     "command line, writes one to review.",
 }
+_NOTHING_HELPS = "Nothing that was tried lets this table pass."
+_SAVE = (
+    "Save the plan: report.explanation.plan.to_json(), on the command line anonrisk plan --policy "
+    "… -o plan.json."
+)
 _NEXT_UNSEEN = "Say in the policy what the columns are that were not looked at, or leave them out."
 _MOST_NAMES = 60
 _MOST_FILES = 20
@@ -507,7 +513,7 @@ def _verdict(measured: Measured, people: People) -> dict[str, Any]:
         "tone": tone,
         "headline": _headline(measured, people, status),
         "notes": notes,
-        "next": _next_steps(measured, people, status),
+        "next": _next_steps(measured, status),
     }
 
 
@@ -560,37 +566,16 @@ def _others_broken(verdict: Verdict, status: str | None) -> list[str]:
     return lines
 
 
-def _next_steps(measured: Measured, people: People, status: str | None) -> list[str]:
-    """Return what to do; after a failure, what lowers the risk most."""
+def _next_steps(measured: Measured, status: str | None) -> list[str]:
+    """Return what to do; after a failure, what was tried and lets the table pass."""
     if status == PASS and measured.verdict.not_looked_at:
         return [_NEXT_UNSEEN]
-    return (_lowering(measured, people) if status == FAIL else []) or [_NEXT[status]]
-
-
-def _lowering(measured: Measured, people: People) -> list[str]:
-    """Name the column that does most when it is left out, and the search for coarser ones."""
-    failed = {failure.budget for failure in measured.verdict.failures if failure.status == FAIL}
-    steps = ["Remove the direct identifiers."] if "direct" in failed else []
-    driven = drivers(measured, people)
-    best = driven["rows"][0] if driven else None
-    if driven and best and best["helps"]:
-        steps.append(
-            f"Leave out {best['name']}: {driven['what']} would fall from {driven['now_text']} to "
-            f"{best['share_text']}."
-        )
-    asked = [
-        failure.enough_k
-        for failure in measured.verdict.failures
-        if failure.qid and failure.group is None
-    ]
-    k = max(filter(None, asked), default=None)
-    if k is not None:
-        first = "Or make" if steps else "Make"
-        steps.append(
-            f"{first} columns coarser: df.anon.plan(…, k={k}), on the command line anonrisk plan "
-            f"--k {k}, finds the gentlest way to classes of {k}."
-        )
-    return steps
+    tried = measured.explanation
+    if status != FAIL or tried is None:
+        return [_NEXT[status]]
+    if tried.plan is None:
+        return [_NOTHING_HELPS, *map(cut, tried.steps)]
+    return [*map(cut, tried.steps), _SAVE]
 
 
 # ---- columns ------------------------------------------------------------------------------------
@@ -633,7 +618,7 @@ def _made(measured: Measured, people: People) -> list[dict[str, str]]:
     dropped = verdict.n_dropped or 0
     facts = [
         ("Engine", verdict.engine),
-        ("Passes over the table", f"{measured.passes:,}" if measured.passes else None),
+        ("Passes over the table", _passes(measured)),
         ("Missing values", _MISSING[verdict.missing]),
         ("Rows left out", f"{dropped:,}" if dropped else None),
         ("Whose row it is", None if verdict.unit is None else name_of(verdict.unit)),
@@ -645,6 +630,11 @@ def _made(measured: Measured, people: People) -> list[dict[str, str]]:
         ("Version", f"anonrisk {verdict.library_version}"),
     ]
     return [{"label": label, "text": text} for label, text in facts if text]
+
+
+def _passes(measured: Measured) -> str | None:
+    tried = "" if measured.explanation is None else ", and those to try what would help"
+    return f"{measured.passes:,}{tried}" if measured.passes else None
 
 
 def _others(measured: Measured) -> str | None:

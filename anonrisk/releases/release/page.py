@@ -23,8 +23,8 @@ _MOST_NAMES = 20
 _NEXT = {
     PASS: "Publish exactly these files: anonrisk release publish writes the manifest, and "
     "anonrisk release verify holds the files to it where they are published.",
-    FAIL: "Make columns coarser, leave rows out or hold the release back, and check again; or "
-    "somebody answers for a limit by name, for a time, under waivers in release.yaml.",
+    FAIL: "explain() of this verdict tries what would help, and says whether the release passes "
+    "then; or somebody answers for a limit by name, for a time, under waivers in release.yaml.",
     COULD_NOT_ASSESS: "Fix what is listed above and check again; until then, do not publish.",
 }
 
