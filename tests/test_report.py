@@ -183,7 +183,8 @@ def test_numbers_are_those_of_the_other_functions(frame):
     for row in told["groups"]["rows"]:
         assert row["share"] == pytest.approx(sizes.predict_singletons(row["size"]).fraction)
     # The check scores the sensitive column and counts; one pass more leaves each column out.
-    assert {"label": "Passes over the table", "text": "2"} in told["made"]
+    (passes,) = (f["text"] for f in told["made"] if f["label"] == "Passes over the table")
+    assert passes in ("2", "2, and those to try what would help")
 
 
 def test_every_text_of_the_summary_is_on_the_page_and_in_markdown():
@@ -581,3 +582,77 @@ def test_nothing_is_told_of_people_outside_a_table_that_lost_its_rare_ones():
     assert told["groups"] is None
     assert [row["known"] for row in told["attackers"]["rows"]] == [True, False, False]
     assert "where rare records were removed" in cut.to_markdown()
+
+
+def test_what_cannot_be_assessed_leads_with_its_cause():
+    table = pd.DataFrame({"zip": ["a"] * 4, "age": [1] * 4, "x": [1, 2, 3, 4]})
+    asked = Policy(quasi=["zip", "age"], sensitive="x", k=2, ldiv={"l": 2})
+    told = table.head(0).anon.report(policy=asked).to_dict()
+    assert told["verdict"]["headline"] == (
+        "It could not be assessed. This is not a pass: the table has no records; there is nothing "
+        "to publish."
+    )
+    asked = Policy(
+        quasi=["zip", "gone"], direct="name", insensitive=["age", "note"], sensitive="x", k=2
+    )
+    told = table.anon.report(policy=asked).to_dict()
+    assert told["verdict"]["headline"] == (
+        "It could not be assessed. This is not a pass: quasi-identifier 'gone' is not a column; "
+        "did you mean 'age'? The table has 3 columns."
+    )
+    several = table.anon.report(policy=Policy(quasi=["zip", "gone"], sensitive="lost", k=2))
+    assert several.to_dict()["verdict"]["headline"].endswith("does not have: gone and lost.")
+    # Names and harmless columns that are gone are no loss.
+    first = told["columns"][0]
+    assert (first["role"], first["names"], first["looked_at"]) == ("absent", ["gone"], False)
+    assert all("gone" not in group["names"] for group in told["columns"][1:])
+    assert "absent" not in {g["role"] for g in table.anon.report("zip").to_dict()["columns"]}
+
+
+def test_many_columns_are_folded_and_few_are_not():
+    table = pd.DataFrame({f"c{i}": [0, 0] for i in range(61)})
+    made = table.anon.report(policy=Policy(quasi=["c60"], k=2, unlisted="ignore"))
+    page = made.to_html()
+    assert "<summary>48 more columns</summary>" in page
+    assert page.count("<bdi>c") >= 61
+    folded = page.partition("<summary>48 more columns</summary>")[2].partition("</details>")[0]
+    assert folded.count("<bdi>c") == 48
+    assert "more columns</summary>" not in table[["c0"]].anon.report("c0").to_html()
+
+
+def test_only_words_that_no_column_could_hold_are_broken():
+    table = pd.DataFrame({"a" * 24: [1, 2], "b" * 25: [1, 2]})
+    page = table.anon.report(list(table)).to_html()
+    assert f'<th scope="row"><bdi>{"a" * 24}</bdi>' in page
+    assert f'<th scope="row" class="breaking"><bdi>{"b" * 25}</bdi>' in page
+
+
+def test_a_journalist_of_whom_nothing_is_known_finds_at_most():
+    table = pd.DataFrame({"zip": list("aaabbb")})
+    limits = {"journalist": {"highest": 0.5, "share_above": {"threshold": 0.2, "at_most": 1.0}}}
+    asked = Policy(quasi="zip", k=2, risk={**limits, "prosecutor": {"highest": 0.5}})
+    sentences = [
+        row["sentence"] for row in table.anon.report(policy=asked).to_dict()["budgets"]["rows"]
+    ]
+    unknown = "(nothing is known of a population)"
+    assert (
+        f"The highest risk from a journalist is at most 33.3% {unknown}; at most 50% is allowed."
+        in sentences
+    )
+    assert any(
+        text.startswith(
+            f"At most 100.0% of the records have a risk above 20% from a journalist {unknown}"
+        )
+        for text in sentences
+    )
+    assert "The highest risk from a prosecutor is 33.3%; at most 50% is allowed." in sentences
+    people = pd.DataFrame({"zip": list("aaaabbbb")})
+    known = asked.check(table, population=people)
+    assert any(
+        f.sentence.startswith("The highest risk from a journalist is 25.0%;")
+        for f in known.findings
+    )
+    told = repr(table.anon.risk("zip")).splitlines()
+    assert told[1].split() == ["prosecutor", "33.3%", "33.3%"]
+    assert told[2].split() == ["journalist", "at", "most", "33.3%", "at", "most", "33.3%"]
+    assert "at most" not in repr(table.anon.risk("zip", people))

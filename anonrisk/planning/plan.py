@@ -674,10 +674,11 @@ def _path_picture(plan: Plan, ax: Axes | None, before: PlanOutcome, after: PlanO
     labels, below, losses = zip(*places, strict=True)
     ax, colours = pictures.start(ax, len(places) + 1)
     shares = [n / before.n_records for n in below]
-    pictures.descent(ax, shares, losses, (f"records in {_broken(plan)}", "detail lost"), colours)
+    names = (f"records in {_broken(plan)}", "detail lost")
+    pictures.descent(ax, shares, losses, names, colours)
     pictures.rows(ax, labels, _headline(plan, before, after))
     # Below each other behind both lines, where neither crosses them.
-    end = max(*shares, *losses)
+    end = max(shares) or 1.0
     texts = [
         f"{render.percent(share)}, {render.percent(loss)} lost"
         for share, loss in zip(shares, losses, strict=True)
@@ -685,7 +686,6 @@ def _path_picture(plan: Plan, ax: Axes | None, before: PlanOutcome, after: PlanO
     for place, written in enumerate(texts):
         pictures.beside(ax, place, end, written)
     pictures.with_room(ax, labels, [end] * len(texts), texts)
-    ax.set_xlabel("share of records, and of detail, by step")
     if n_left_out > 0:
         pictures.noted(ax, f"{render.count_of(n_left_out, 'step')} before the last not shown")
     pictures.explained(ax)

@@ -125,7 +125,7 @@ class Explanation(render.Printed):
         >>> import pandas as pd
         >>> import anonrisk
         >>> df = pd.DataFrame({"zip": ["a", "a", "b", "b"], "id": [1, 2, 3, 4]})
-        >>> anonrisk.Policy(quasi=["zip", "id"], k=2).check(df).explain().advice()[1]
+        >>> anonrisk.Policy(quasi=["zip", "id"], k=2).check(df).explain().advice()[-1]
         'k of zip + id: dropping id is enough (it would be 2, the limit is 2).'
         """
         return (*self.steps, *(_sentence(tried) for tried in _by_finding(self)))

@@ -233,7 +233,7 @@ class Verdict:
         >>> policy = anonrisk.Policy(quasi=["zip", "sex"], k=2)
         >>> explanation = policy.check(df).explain()
         >>> explanation.advice()[0]
-        'Making zip coarser is enough, the result passes: k of zip + sex from 1 to 2 (limit 2).'
+        'Making zip coarser is enough, the result passes: k from 1 to 2 (limit 2).'
         >>> policy.check(df.anon.apply(explanation.plan)).status
         'pass'
         """

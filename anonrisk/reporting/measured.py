@@ -73,6 +73,8 @@ class Measured:
         How often the table was asked to be counted for all this.
     explanation : Explanation or None
         What was tried after a failure; None where nothing was.
+    absent : tuple of names
+        Columns that the policy counts, and the table does not have.
     """
 
     verdict: Verdict
@@ -87,6 +89,7 @@ class Measured:
     n_qids: int = 1
     passes: int = 0
     explanation: Explanation | None = None
+    absent: Qid = ()
 
 
 def measured(
@@ -120,8 +123,9 @@ def measured(
     if storage is not None:
         verdict = with_files(verdict, storage)
     tried = _tried(verdict, frame, typed) if judged else None
+    absent = _absent(policy, verdict)
     if counted is None or counted.table is None or counted.widest is None:
-        return Measured(verdict, judged, explanation=tried)
+        return Measured(verdict, judged, explanation=tried, absent=absent)
     policy = with_labels(policy, counted.published.names)
     qid, table = counted.widest, counted.table
     engine = cast("CountingEngine", table.engine)
@@ -133,6 +137,7 @@ def measured(
         "by": policy.by,
         "n_qids": len(counted.measured),
         "explanation": tried,
+        "absent": absent,
     }
     if sizes is None:
         return Measured(verdict, judged, passes=engine.passes, **document)
@@ -167,6 +172,14 @@ def _tried(
         return None
     tell("trying what would help")
     return verdict.explain(table, time_limit=seconds)
+
+
+def _absent(policy: Terms, verdict: Verdict) -> Qid:
+    """List what the policy counts and the table lacks; a name that is gone harms nobody."""
+    there = {*verdict.columns}
+    harmless = {*policy.roles.direct, *policy.roles.insensitive}
+    missing = {name for name in with_labels(policy, tuple(there)).listed if name not in there}
+    return tuple(sorted(missing - harmless, key=str)) if there else ()
 
 
 def _sizes(

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # Of the picture of group sizes, in its own units: narrow enough to be read on a phone.
 WIDTH, HEIGHT = 360, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 12, 12, 36
+# The longest word that a column of a table has room for, in characters.
+_LONGEST_WORD = 24
 
 
 def curve(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -290,4 +292,10 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.tests["too_long"] = _too_long
     return environment.get_template(name)
+
+
+def _too_long(text: str) -> bool:
+    """Return whether a text has a word that a column has no room for."""
+    return max(map(len, text.split()), default=0) > _LONGEST_WORD

@@ -17,7 +17,7 @@ from anonrisk.policy import messages
 from anonrisk.policy.coverage import unseen
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 from anonrisk.policy.problem import Problem
-from anonrisk.policy.release_rules import ROW_LABELS
+from anonrisk.policy.release_rules import ROW_LABELS, no_records
 from anonrisk.reporting import limits
 from anonrisk.reporting.limits import MOST_LIMITS, limit_row
 from anonrisk.reporting.meanings import behind
@@ -370,7 +370,10 @@ WORDS = {
     COULD_NOT_ASSESS: ("Could not assess", "?", "doubt"),
     None: ("Measured, not judged", "i", "none"),
 }
+_ABSENT = "absent"
+_NOT_THERE = "is not a column"
 _ROLES = {
+    _ABSENT: "Named by the policy, and not in the table",
     "direct": "Direct identifiers, which must not be published",
     "quasi": "Quasi-identifiers: known to others, together they single people out",
     "sensitive": "Sensitive: must not be learned about a person",
@@ -419,7 +422,7 @@ def summarise(
         "masthead": _masthead(measured, people, title),
         "verdict": _verdict(measured, people),
         "covers": _rows(measured.verdict) if measured.judged else [],
-        "columns": _columns(measured.verdict, judged=measured.judged),
+        "columns": _columns(measured),
         "budgets": limits.budgets(measured),
         "classes": classes(measured, people),
         "drivers": drivers(measured, people),
@@ -527,10 +530,24 @@ def _headline(measured: Measured, people: People, status: str | None) -> str:
         kept = f"Keeps {which} of {policy}, for the columns it covers."
         return " ".join(filter(None, (kept, cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))))
     if status == COULD_NOT_ASSESS:
-        doubts = [failure for failure in verdict.failures if failure.status == COULD_NOT_ASSESS]
-        reason = limits.sentence_of(doubts[0]) if doubts else "nothing was checked."
-        return NOBODY_CAN_TELL.format(reason)
+        return NOBODY_CAN_TELL.format(_cause(measured))
     return f"Do not publish this table as it is. {_why(measured, people)}"
+
+
+def _cause(measured: Measured) -> str:
+    """Return what everything else follows from: no records, a column that is not there."""
+    failures = measured.verdict.failures
+    if no_records() in failures:
+        return "the table has no records; there is nothing to publish."
+    doubts = [failure for failure in failures if failure.status == COULD_NOT_ASSESS]
+    sentences = list(map(limits.sentence_of, doubts))
+    if len(measured.absent) > 1:
+        return f"the policy names columns that the table does not have: {listed(measured.absent)}."
+    # Which role it has, and what it may be called now.
+    of_absent = [text for text in sentences if measured.absent and _NOT_THERE in text]
+    if of_absent:
+        return of_absent[0].partition(" could not be assessed: ")[2]
+    return sentences[0] if sentences else "nothing was checked."
 
 
 def _why(measured: Measured, people: People) -> str:
@@ -586,9 +603,11 @@ def _rows(verdict: Verdict) -> list[str]:
     return [cut(line) for line in verdict.coverage.row_lines()]
 
 
-def _columns(verdict: Verdict, *, judged: bool) -> list[dict[str, Any]]:
-    covered = verdict.coverage
+def _columns(measured: Measured) -> list[dict[str, Any]]:
+    covered = measured.verdict.coverage
     groups = list(covered.groups())
+    if measured.absent:
+        groups.append((measured.absent, _ABSENT, ""))
     if ROW_LABELS in covered.not_looked_at and ROW_LABELS not in covered.roles:
         groups.append(((ROW_LABELS,), None, ""))
     lines = []
@@ -600,8 +619,9 @@ def _columns(verdict: Verdict, *, judged: bool) -> list[dict[str, Any]]:
                 {
                     "role": role,
                     "label": label,
-                    "seen_by": cut(seen_by) if judged else "",
-                    "looked_at": role is not None and names[0] not in covered.attributes_not_judged,
+                    "seen_by": cut(seen_by) if measured.judged else "",
+                    "looked_at": role not in (None, _ABSENT)
+                    and names[0] not in covered.attributes_not_judged,
                     "names": [name_of(name) for name in names[:_MOST_NAMES]],
                     "n": len(names),
                     "more": max(0, len(names) - _MOST_NAMES),
