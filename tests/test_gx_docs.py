@@ -297,7 +297,7 @@ def test_the_guide_works_as_it_is_written(tmp_path):
 
 def test_an_expectation_shows_its_own_figures_of_persons_alone():
     kind = gx.ExpectQidUniquenessToBeAtMost
-    asked = {"qids": ["zip"], "unit": "who", "max_fraction": 0.05}
+    asked = {"qids": ["zip"], "unit": "who", "max_unique_fraction": 0.05}
     sentence, _ = kind.template(asked)
     assert "of the persons" in sentence
     assert "record" not in sentence

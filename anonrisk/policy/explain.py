@@ -179,7 +179,8 @@ _HEADER = ("budget", "without", "value", "would be", "limit", "then", "of")
 def _by_finding(explanation: Explanation) -> list[list[Without | WithoutSeveral]]:
     """Group what was tried by the finding that it is about, in order."""
     groups: dict[int, list[Without | WithoutSeveral]] = {}
-    for item in (*explanation.columns, *explanation.together):
+    tried: list[Without | WithoutSeveral] = [*explanation.columns, *explanation.together]
+    for item in tried:
         groups.setdefault(id(item.before), []).append(item)
     return list(groups.values())
 
@@ -270,11 +271,11 @@ def _enough_for_all(explanation: Explanation) -> tuple[Name, ...] | None:
     ]
     if not all(enough):
         return None
+    if not enough:
+        return ()
     every = tuple(dict.fromkeys(name for each in enough for name in each[0]))
-    common = (
-        dropped for dropped in (enough or [()])[0] if all(dropped in each for each in enough[1:])
-    )
-    return min((*common, every), key=len) if enough else ()
+    common = (dropped for dropped in enough[0] if all(dropped in each for each in enough[1:]))
+    return min((*common, every), key=len)
 
 
 def _together(measured: _Measurements, unsolved: Sequence[_Asked]) -> Iterator[WithoutSeveral]:
