@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import textwrap
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from anonrisk.core import render
 from anonrisk.errors import ArgumentError, MissingLibraryError
@@ -260,7 +263,9 @@ def descent(
             clip_on=False,
             label=name,
         )
-    top = ax.secondary_xaxis("top", functions=(lambda x: x / scale, lambda x: x * scale))
+    top = ax.secondary_xaxis(
+        "top", functions=(partial(np.multiply, 1 / scale), partial(np.multiply, scale))
+    )
     top.set_xticks([tick for tick in MaxNLocator(4).tick_values(0, most) if tick <= most * 1.1])
     in_percent(top.xaxis)
     for axes, name, colour in ((ax, names[0], colours.bad), (top, names[1], colours.blue)):
