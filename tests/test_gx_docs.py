@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -106,7 +107,7 @@ PRESCRIBED = [
     "Where pay > 2: at least 2 records share every combination of zip (k-anonymity).",
     "of the records and 3 records are alone with their zip",
     "with fewer than 3 records, themselves included.",
-    "(recursive l-diversity with c = 3). Persons are counted, by pay.",
+    "(recursive l-diversity with c = 3). A person is a value of pay.",
     "are at most 0.5 away from those of the whole table (ordered t-closeness).",
     "is at most 50% for any record, and above 20% for at most 100% of the records.",
     "In a group of 3 people like these, at most 3 people and 100% of them are alone",
@@ -187,7 +188,7 @@ def test_a_browser_shows_the_pages(site, tmp_path):
     # Names of columns are text to the browser, not markup.
     assert "<i>zp" not in shown
     if site[1] == "SUMMARY":
-        for row in ("Smallest class", "Singletons", "Columns without a role"):
+        for row in ("1 (limit 2)", "Rows judged", "Columns without a role"):
             assert re.search(rf"<td[^>]*>\s*<div[^>]*>\s*(<span>)?{row}", shown), row
 
 
@@ -292,3 +293,21 @@ def test_the_guide_works_as_it_is_written(tmp_path):
         exec(programs[2], runs[2])
     assert str(blocked.value).splitlines()[1:] == re.findall(r"^- expect_.*$", guide, re.MULTILINE)
     assert (tmp_path / "gx/uncommitted/data_docs/local_site/index.html").exists()
+
+
+def test_an_expectation_shows_its_own_figures_of_persons_alone():
+    kind = gx.ExpectQidUniquenessToBeAtMost
+    asked = {"qids": ["zip"], "unit": "who", "max_unique_fraction": 0.05}
+    sentence, _ = kind.template(asked)
+    assert "of the persons" in sentence
+    assert "record" not in sentence
+    assert "A person is a value of $unit." in sentence
+    assert "person" not in kind.template({**asked, "unit": None})[0]
+    budgets = [
+        {"budget": "max_unique_fraction", "status": "fail", "value": 0.25, "limit": 0.05},
+        {"budget": "direct", "status": "could_not_assess", "value": None, "limit": None},
+    ]
+    details = {"status": "fail", "sentence": "Too many.", "budgets": budgets, "k": 1, "persons": 9}
+    result = SimpleNamespace(result={"details": details})
+    rows = kind._diagnostic_observed_value_renderer(result=result).table
+    assert rows == [["max_unique_fraction", "25.0% (limit 5%)"], ["Persons", "9"]]

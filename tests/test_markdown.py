@@ -42,7 +42,8 @@ def test_it_has_the_verdict_the_reasons_the_budgets_and_the_next_step(check):
     assert r"| ❌ fail | k of zip \+ age | 2 | 3 |" in lines
     assert r"| ⚠️ warns | max\_fraction\_below\_k of zip \+ age | 100.0% | 10% |" in lines
     assert r"| ✅ pass | max\_unique\_fraction of zip \+ age | 0.0% | 50% |" in lines
-    assert "anonrisk plan t.csv --policy p.json" in lines
+    plan = "anonrisk plan t.csv --policy p.json -o plan.json  # passes: k from 2 to 4 (limit 3)"
+    assert plan in lines
 
 
 def test_a_pass_is_short(check):

@@ -202,6 +202,10 @@ def test_pictures_are_titled_inside_their_figure_and_of_few_marks(make, method):
     written = texts(ax)
     assert [text.get_text() for text in written if not inside(text, ax.figure.bbox)] == []
     assert len(ax.get_title(loc="left").split()) >= 4
+    (title,) = (text for text in written if text.get_text() == ax.get_title(loc="left"))
+    over = title.get_window_extent()
+    others = [text for text in written if text is not title]
+    assert [t.get_text() for t in others if over.overlaps(t.get_window_extent())] == []
     assert ax.get_xlabel()
     assert len(ax.get_children()) < 150
     assert sum(len(line.get_xdata()) for line in ax.get_lines()) < 10_100
@@ -333,6 +337,30 @@ def test_other_groups_are_those_of_predictions_of_that_size(found):
     low = {k: s for k, s in band.get_paths()[0].vertices.tolist() if k == found.group_size}
     ends = [end / found.group_size for end in found.interval(0.95)]
     assert low[found.group_size] in [pytest.approx(end) for end in ends]
+
+
+def test_a_change_is_written_at_the_mark_it_is_about():
+    table = people(["zip", "age"])
+    found = table.anon.explain_risk(["zip", "age"])
+    ax = found.plot()
+    for place, change in enumerate(found._telling):
+        (note,) = (note for note in ax.texts if note.xy[1] == place)
+        fewer = found.singletons - change.singletons
+        assert (note.xy[0], note.get_text()) == (change.share, f"{change.share:.1%}, {fewer} fewer")
+
+
+def test_records_and_detail_of_a_plan_have_an_axis_each():
+    plan = plan_of(people(["zip", "age"]))
+    ax = plan.plot(kind="path")
+    (top,) = ax.child_axes
+    assert (ax.get_xlabel(), top.get_xlabel()) == ("records in classes below 5", "detail lost")
+    falling, rising = ax.get_lines()
+    ax.figure.draw_without_rendering()
+    to_loss = top.get_xlim()[1] / ax.get_xlim()[1]
+    assert max(rising.get_xdata()) == pytest.approx(max(falling.get_xdata()))
+    losses = [0.0, *(step.path_loss for step in plan.steps)]
+    for drawn in rising.get_xdata():
+        assert min(abs(drawn * to_loss - loss) for loss in (*losses, plan.after.loss)) < 1e-9
 
 
 def test_a_plan_without_a_table_cannot_be_drawn():

@@ -362,6 +362,7 @@ RESULTS = {
     "Verdict": lambda t: t.policy.check(t.df),
     "Verified": verified,
     "Waiver": waiver_of,
+    "PlanTrial": lambda t: t.policy.check(t.df).explain().trials[0],
     "Without": lambda t: t.policy.check(t.df).explain().columns[0],
     "WithoutSeveral": lambda t: t.policy.check(t.df).explain().together[0],
     "Questionnaire": lambda t: predict.questionnaire(

@@ -55,7 +55,7 @@ def test_what_is_said_of_mend_is_what_mend_measures(ledger, previous):
     assert explained.mended.leavers == leavers
     assert explained.mended.price == mended.price
     assert explained.mended.status == mended.verdict.status == "pass"
-    assert "is enough, the rest passes" in explained.advice()[0]
+    assert "is enough, the result passes" in explained.advice()[0]
     assert f"{mended.price.waiting:,} not published yet" in explained.advice()[0]
     assert not explained.tables
     assert explained.to_dict()["mended"]["price"]["waiting"] == mended.price.waiting

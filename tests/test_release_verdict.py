@@ -157,3 +157,22 @@ def test_the_page_says_what_decides(names):
     page = pytest.importorskip("jinja2") and found.report().to_html()
     assert "<script" not in page
     assert all(f"<bdi>{name}</bdi>" in page for name in names)
+
+
+def test_the_page_says_which_rows_and_files_by_which_policy_and_after_what():
+    table = POLICY.check(GOOD).about("good", ["good.csv"])
+    found = ReleaseVerdict({"good": table})
+    told = found.report().to_dict()["release"]
+    facts = {fact["label"]: fact["text"] for fact in told["tables"][0]["facts"]}
+    assert facts == {
+        "Policy": "two <alike>",
+        "Policy digest": POLICY.digest,
+        "Files": "good.csv",
+        "Rows": "4",
+        "Engine": "pandas",
+    }
+    page = pytest.importorskip("jinja2") and found.report().to_html()
+    for text in (page, found.report().to_markdown().replace("\\", "")):
+        assert POLICY.digest in text
+        assert "No ledger was given" in text
+    assert "No ledger" not in EVERYTHING.report().to_markdown()

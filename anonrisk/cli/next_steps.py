@@ -20,21 +20,30 @@ if TYPE_CHECKING:
 
     from anonrisk.cli.source import Source
     from anonrisk.core.columns import Qid
+    from anonrisk.policy.trial import PlanTrial, Trials
     from anonrisk.policy.verdict import Verdict
 
 _PAGE = "report.html"
 _DRAFT = "draft.yaml"
+_PLAN = "plan.json"
 _REMARK = "  # "
 _PYTHON = "df.anon."
 _PUT_BACK = "with the value of the partition in place of …"
 
 
-def next_steps(verdict: Verdict, args: argparse.Namespace, source: Source) -> list[str]:
-    """List the commands that help with a verdict, ready for a shell."""
+def next_steps(
+    verdict: Verdict, args: argparse.Namespace, source: Source, trials: Trials | None = None
+) -> list[str]:
+    """List the commands that help with a verdict, ready for a shell.
+
+    A plan that `trials` finds to be of no help is left out; without, it was not tried.
+    """
     status = replace(verdict, fail_on=args.fail_on).status
     if status == COULD_NOT_ASSESS:
         return _ready(_compared(verdict, args, source), args)
-    failed = [*_plans(verdict, args, source), *_explained(args, source)] if status == FAIL else []
+    failed: list[str] = []
+    if status == FAIL:
+        failed = [*_plans(verdict, args, source, trials), *_explained(args, source)]
     return _ready([*failed, *_page(args, source)], args)
 
 
@@ -116,7 +125,7 @@ def as_text(commands: Iterable[str]) -> str:
 def _lines(command: str) -> list[str]:
     """Break a command as a shell takes it again, a remark about it first."""
     said, _, remark = command.partition(_REMARK)
-    above = [f"  # {remark}"] if remark else []
+    above = folded(f"  # {remark}", indent="  # ") if remark else []
     if len(said) + 2 <= WIDTH:
         return [*above, f"  {said}"]
     if said.startswith(_PYTHON):
@@ -131,11 +140,14 @@ def _lines(command: str) -> list[str]:
     return [*above, *lines]
 
 
-def _plans(verdict: Verdict, args: argparse.Namespace, source: Source) -> Iterator[str]:
+def _plans(
+    verdict: Verdict, args: argparse.Namespace, source: Source, trials: Trials | None
+) -> Iterator[str]:
     """Plan for the policy; where the command line says otherwise, for the k that would do."""
     if not _beyond_policy(args):
         if not any(finding.status == COULD_NOT_ASSESS for finding in verdict.all_findings):
-            yield _for_policy(args, source)
+            trial = None if trials is None else trials.of_policy()
+            yield from _worth(_for_policy(args, source), trial)
         return
     deciding = (*verdict.failures, *(verdict.warnings if args.fail_on == "warn" else ()))
     sizes: dict[Qid, int] = {}
@@ -145,13 +157,23 @@ def _plans(verdict: Verdict, args: argparse.Namespace, source: Source) -> Iterat
         if k is not None and finding.status == FAIL and finding.qid and finding.group is None:
             sizes[finding.qid] = max(k, sizes.get(finding.qid, 1))
     for qid, k in sizes.items():
+        trial = None if trials is None else trials.of_k(qid, k, verdict.unit)
         start = source.starts("plan")
         if start is None:
-            yield f"{_PYTHON}plan({list(qid)!r}, k={k}){_REMARK}in Python"
+            yield from _worth(f"{_PYTHON}plan({list(qid)!r}, k={k}){_REMARK}in Python", trial)
         else:
             unit = [] if verdict.unit is None else [f"--unit={verdict.unit}"]
             words = [*start, *_table(args), *_option("--qids", map(str, qid)), *unit]
-            yield shlex.join([*words, "--k", str(k)])
+            yield from _worth(shlex.join([*words, "--k", str(k), "-o", _PLAN]), trial)
+
+
+def _worth(command: str, trial: PlanTrial | None) -> Iterator[str]:
+    """Say what a plan comes to; one after which the table does not pass is not offered."""
+    mark = "; " if _REMARK in command else _REMARK
+    if trial is None:
+        yield f"{command}{mark}not tried: --explain tries it"
+    elif trial.passed:
+        yield f"{command}{mark}passes: {trial.result}"
 
 
 def _beyond_policy(args: argparse.Namespace) -> bool:
@@ -164,7 +186,7 @@ def _for_policy(args: argparse.Namespace, source: Source) -> str:
     start = source.starts("plan")
     if start is None:
         return f"{_PYTHON}plan(policy={args.policy!r}){_REMARK}in Python"
-    return shlex.join([*start, *_table(args), "--policy", args.policy])
+    return shlex.join([*start, *_table(args), "--policy", args.policy, "-o", _PLAN])
 
 
 def _explained(args: argparse.Namespace, source: Source) -> Iterator[str]:

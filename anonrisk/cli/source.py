@@ -13,6 +13,7 @@ from anonrisk.engines.reading import files, large, text_files
 from anonrisk.engines.reading.files import DTYPES, FORMATS, TextFormat
 from anonrisk.engines.reading.storage import stored
 from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
+from anonrisk.policy.wanted import wanted_by
 
 if TYPE_CHECKING:
     import argparse
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from anonrisk.engines.reading.files import Inferred, Part, Wanted
     from anonrisk.measures.counts.schema import Stored
+    from anonrisk.policy.terms import Terms
 
 
 class Source(Protocol):
@@ -312,3 +314,18 @@ def wanted(
     names = [name for column in columns for name in column or ()]
     names += [] if unit is None else [unit]
     return files.Wanted(tuple(dict.fromkeys(names)), *about)
+
+
+def wanted_for_plan(
+    policy: Terms, *, numbers: Iterable[Any] = (), dates: Any = (), texts: Iterable[Any] = ()
+) -> Wanted:
+    """List what a plan for a policy needs: every column, quasi-identifiers with inferred types."""
+    named = (name for rule in policy.rules for name in rule.columns or ())
+    quasi = {*policy.roles.quasi, *named}
+    return wanted(
+        None,
+        numbers=[*numbers, *wanted_by(policy).numbers],
+        dates=dates,
+        inferred=None if policy.unlisted == "quasi" else map(str, quasi),
+        texts=[*texts, *policy.listed.difference(quasi)],
+    )

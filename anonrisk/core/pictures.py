@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import textwrap
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from anonrisk.core import render
 from anonrisk.errors import ArgumentError, MissingLibraryError
@@ -92,15 +95,17 @@ def titled(ax: Axes, text: str, labels: Iterable[str] = ()) -> None:
     `labels` are those beside the picture, which make it narrower.
     """
     letters = int(_inches(ax, labels) * 72 / (_TITLE * _LETTER))
-    # Alone in its figure, matplotlib folds at the edge, by the true width of letters.
-    alone = len(ax.figure.axes) == 1
+    # Alone in its figure, matplotlib folds at the edge, by the true width of letters; not over an
+    # axis on top, where it finds no place for what it folds.
+    alone = len(ax.figure.axes) == 1 and not ax.child_axes
     text = folded(text, 4 * letters, 1) if alone else folded(text, letters, 4)
     ax.set_title(text, loc="left", fontsize=_TITLE, wrap=alone)
 
 
 def _inches(ax: Axes, labels: Iterable[str]) -> float:
     """How wide the picture will be, about, once its labels have found room."""
-    letters = max((len(line) for label in labels for line in label.split("\n")), default=0)
+    lines = [line for label in labels for line in label.split("\n")]
+    letters = max((len(line) + sum(map(line.count, "MWmw")) for line in lines), default=0)
     whole = ax.get_window_extent().width / ax.figure.dpi
     return max(whole - max(0.0, letters * 10 * _LETTER / 72 - 0.4), 2.0)
 
@@ -138,6 +143,18 @@ def beside(ax: Axes, place: float, end: float, text: str) -> None:
         (9, 0),
         textcoords="offset points",
         va="center",
+        fontsize=_SMALL,
+    )
+
+
+def above(ax: Axes, place: float, end: float, text: str) -> None:
+    """Write what a mark stands for over it, clear of a line that goes on from it."""
+    ax.annotate(
+        plain(text),
+        (end, place),
+        (-3, 5),
+        textcoords="offset points",
+        va="bottom",
         fontsize=_SMALL,
     )
 
@@ -223,9 +240,16 @@ def descent(
     names: tuple[str, str],
     colours: Colours,
 ) -> None:
-    """Draw two lines down the rows of a picture: what falls, with rings, what rises, diamonds."""
-    places = range(len(falling))
-    kinds = ((falling, "o", colours.bad, "--"), (rising, "D", colours.blue, "-"))
+    """Draw two lines down the rows of a picture: what falls, with rings, what rises, diamonds.
+
+    What rises has an axis of its own on top, on which it reaches as far as what falls.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    most = max(rising) or 1.0
+    scale = (max(falling) or 1.0) / most
+    places, risen = range(len(falling)), [value * scale for value in rising]
+    kinds = ((falling, "o", colours.bad, "--"), (risen, "D", colours.blue, "-"))
     for (values, marker, colour, line), name in zip(kinds, names, strict=True):
         ax.plot(
             *(values, places),
@@ -239,6 +263,14 @@ def descent(
             clip_on=False,
             label=name,
         )
+    top = ax.secondary_xaxis(
+        "top", functions=(partial(np.multiply, 1 / scale), partial(np.multiply, scale))
+    )
+    top.set_xticks([tick for tick in MaxNLocator(4).tick_values(0, most) if tick <= most * 1.1])
+    in_percent(top.xaxis)
+    for axes, name, colour in ((ax, names[0], colours.bad), (top, names[1], colours.blue)):
+        axes.set_xlabel(name, color=colour)
+        axes.tick_params(axis="x", colors=colour)
     # A mark at nothing does not touch the name of its row.
     ax.tick_params(axis="y", pad=9)
 

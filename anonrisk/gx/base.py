@@ -8,6 +8,7 @@ findings of that check. So there is no rule here that a policy does not have.
 from __future__ import annotations
 
 import json
+import re
 from abc import abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -42,7 +43,7 @@ from anonrisk.policy.budgets import shared_scores
 from anonrisk.policy.budgets.risk import OF_SAMPLE
 from anonrisk.policy.check import of_counts, size_of
 from anonrisk.policy.coverage import RowCoverage, person_of
-from anonrisk.policy.finding import COULD_NOT_ASSESS
+from anonrisk.policy.finding import COULD_NOT_ASSESS, Finding
 from anonrisk.policy.judge import worst
 from anonrisk.policy.messages import as_given
 
@@ -55,19 +56,18 @@ if TYPE_CHECKING:
     from great_expectations.render.renderer_configuration import RendererConfiguration
 
     from anonrisk.policy.budgets.base import Budget, Expectation, Field
-    from anonrisk.policy.finding import Finding
     from anonrisk.policy.measure import Counted
 
 
 # Great Expectations calls these with any of their arguments missing.
 
+# Where a person has several records, the sentence is about persons alone.
+_RECORDS = re.compile(r"(?<![$\w])record(s?)\b")
 _TABLE = {"body": {"classes": ["table", "table-sm", "table-bordered", "mb-0"]}}
 _LABELS = {
     "records": "Records",
     "persons": "Persons",
     "classes": "Classes",
-    "k": "Smallest class",
-    "singletons": "Singletons",
     "rows": "Rows",
     "judged": "Rows judged",
     "dropped": "Rows left out",
@@ -111,11 +111,14 @@ class Rendered:
         names = listed([f"$qid_{i}" for i in range(len(qids))])
         if asked.get("every_subset_of"):
             names = f"any $every_subset_of of {names}"
-        sentence = cls.says(asked).replace("$qids", names)
+        sentence = cls.says(asked)
+        if asked.get("unit"):
+            sentence = _RECORDS.sub(r"person\1", sentence)
+        sentence = sentence.replace("$qids", names)
         if qids and asked.get("unlisted") == "quasi":
             sentence += " Columns without a role join them."
         if asked.get("unit"):
-            sentence += " Persons are counted, by $unit."
+            sentence += " A person is a value of $unit."
         if asked.get("missing") == "drop":
             sentence += (
                 " Rows with a missing quasi-identifier are left out, at most "
@@ -166,7 +169,8 @@ class Rendered:
         details = _rendered_details(result)
         if details.get("status") in {None, COULD_NOT_ASSESS}:
             return "--"
-        rows = [[label, number(details[key])] for key, label in _LABELS.items() if key in details]
+        rows = [_figures(row) for row in details.get("budgets") or () if row["value"] is not None]
+        rows += [[label, number(details[key])] for key, label in _LABELS.items() if key in details]
         rows += [["Covers", render.shown(line)] for line in details.get("covers") or ()]
         return RenderedTableContent(
             content_block_type="table",
@@ -194,6 +198,14 @@ class Rendered:
             return rendered
         styling = {"classes": ["text-danger"]}
         return [_text("\n\n$message", styling=styling, tag="strong", message=message)]
+
+
+def _figures(row: dict[str, Any]) -> list[str]:
+    """Return what an expectation is about: its own value beside its limit."""
+    value, limit = row["value"], row["limit"]
+    margin = None if limit is None else value - limit
+    finding = Finding(row["budget"], row["status"], "fail", "", value, limit, margin)
+    return [row["budget"], f"{finding.numbers[0]} (limit {finding.numbers[1]})"]
 
 
 def _rendered_details(result: ExpectationValidationResult | None) -> dict[str, Any]:

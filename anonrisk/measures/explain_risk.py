@@ -108,9 +108,8 @@ class RiskExplanation(render.PrintedTable):
             f"{render.percent(each.share)}, {self.singletons - each.singletons:,} fewer"
             for each in changes
         ]
-        ends = [max(pair) for pair in zip(current, then, strict=True)]
-        for place, (end, text) in enumerate(zip(ends, texts, strict=True)):
-            pictures.beside(ax, place, end, text)
+        for place, (end, text) in enumerate(zip(then, texts, strict=True)):
+            pictures.above(ax, place, end, text)
         best = self.best
         what = "dropped" if best.dropped else f"as {best.change}"
         pictures.rows(
@@ -121,7 +120,7 @@ class RiskExplanation(render.PrintedTable):
             f"{pictures.joined(self.sizes.qid)}; {best.singletons:,} with "
             f"{pictures.short(best.column)} {what}",
         )
-        pictures.with_room(ax, labels, ends, texts)
+        pictures.with_room(ax, labels, [*then, *current], [*texts, *("" for _ in current)])
         ax.set_xlabel(f"share of the {who}s that are alone")
         pictures.noted(ax, pictures.left_out(len(self._telling), "changes"))
         pictures.explained(ax)

@@ -81,8 +81,9 @@ class Risk(render.PrintedTable):
         spans: list[tuple[int, Interval]] = []
         for place, each in enumerate(attackers):
             mean, most = each.average_interval, each.highest_interval
-            labels.append(f"{each.name}\naverage {_between(mean)}")
-            labels[place] += "" if most is None else f"\nhighest {_between(most)}"
+            bound = self._at_most(each)
+            labels.append(f"{each.name}\naverage {bound}{_between(mean)}")
+            labels[place] += "" if most is None else f"\nhighest {bound}{_between(most)}"
             known = [end for end in (mean, most) if end is not None]
             spans += [(place, end) for end in known if end.low < end.high]
         pictures.rows(ax, labels, self._headline())
@@ -125,11 +126,18 @@ class Risk(render.PrintedTable):
         return [
             [
                 attacker.name,
-                "-" if attacker.highest_interval is None else _ends(attacker.highest_interval),
-                _ends(attacker.average_interval),
+                "-"
+                if attacker.highest_interval is None
+                else _ends(attacker.highest_interval, most),
+                _ends(attacker.average_interval, most),
             ]
-            for attacker in self._attackers()
+            for attacker, most in ((each, self._at_most(each)) for each in self._attackers())
         ]
+
+    def _at_most(self, attacker: Attacker) -> str:
+        """Return what a risk begins with that only the size of an unknown population can lower."""
+        others = attacker is self.journalist or attacker is self.marketer
+        return "at most " if others and self.basis == "release" else ""
 
     @property
     def notes(self) -> list[str]:
@@ -160,10 +168,10 @@ def _between(interval: Interval) -> str:
     return f"{low} to {high}" if interval.low > 0 else f"at most {high}"
 
 
-def _ends(interval: Interval) -> str:
+def _ends(interval: Interval, most: str) -> str:
     low, high = interval
     if low == high:
-        return render.percent(high)
+        return f"{most}{render.percent(high)}"
     # Outwards, so that a bound never looks tighter than it is; a hair, so that one stays one.
     outer = (floor(1000 * low + 1e-6) / 1000, ceil(1000 * high - 1e-6) / 1000)
     return " to ".join(map(render.percent, outer))

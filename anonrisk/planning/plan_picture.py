@@ -65,7 +65,7 @@ def _path_picture(plan: Any, ax: Axes | None, before: PlanOutcome, after: PlanOu
     )
     pictures.rows(ax, labels, _headline(plan, before, after))
     # Below each other behind both lines, where neither crosses them.
-    end = max(*shares, *losses)
+    end = max(shares) or 1.0
     texts = [
         f"{render.percent(share)}, {render.percent(loss)} lost"
         for share, loss in zip(shares, losses, strict=True)
@@ -73,7 +73,6 @@ def _path_picture(plan: Any, ax: Axes | None, before: PlanOutcome, after: PlanOu
     for place, written in enumerate(texts):
         pictures.beside(ax, place, end, written)
     pictures.with_room(ax, labels, [end] * len(texts), texts)
-    ax.set_xlabel("share of records, and of detail, by step")
     if n_left_out > 0:
         pictures.noted(ax, f"{render.count_of(n_left_out, 'step')} before the last not shown")
     pictures.explained(ax)

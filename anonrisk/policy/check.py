@@ -21,6 +21,7 @@ from anonrisk.policy.measure import Counted, context_of, count
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.storage import of_storage
 from anonrisk.policy.table import is_empty, published_by
+from anonrisk.policy.trial import Gate
 from anonrisk.policy.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def checked(
         table=name,
         missing=policy.missing,
         coverage=Coverage(unit=policy.roles.unit),
-        _source=(policy, frame, population),
+        _source=Gate(policy, frame, population, n_original, check),
     )
     with ExitStack() as state:
         opened = attempt(lambda: _opened(policy, frame, state))

@@ -11,6 +11,7 @@ from anonrisk.policy.budgets.base import ReleaseBudget, TableBudget
 from anonrisk.policy.finding import about_of, named_once
 from anonrisk.policy.judge import Judge
 from anonrisk.policy.measure import context_of, measure
+from anonrisk.policy.plan_goals import direct_columns
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.table import CheckedTable, policy_for
 
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.planning.plan import Plan
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.evidence import Evidence
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.terms import Terms
+    from anonrisk.policy.trial import Gate, PlanTrial, Trials
 
 # Every pair is tried where there are few: at most ten measurements more.
 _FEW = 5
@@ -77,10 +80,34 @@ class Explanation(render.Printed):
     together : tuple of WithoutSeveral
         For budgets that no single column brings within the limit: the fewest columns found that
         do, or, if none do, all but that one which alone comes nearest.
+    trials : tuple of PlanTrial
+        Of a table that failed: plans that were applied to it, and what the policy says of the
+        result; the one of least loss first.
     """
 
     columns: tuple[Without, ...]
     together: tuple[WithoutSeveral, ...] = ()
+    trials: tuple[PlanTrial, ...] = ()
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan to save, after which the policy passes; None if no such plan was found."""
+        return next((trial.plan for trial in self.trials if trial.passed), None)
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """What makes the whole policy pass, tried; if nothing does, what was tried and why not.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import anonrisk
+        >>> df = pd.DataFrame({"zip": ["a", "b"], "sex": ["f", "m"]})
+        >>> anonrisk.Policy(quasi=["zip", "sex"], k=3).check(df).explain().steps
+        ('No plan was found: ...',)
+        """
+        enough = tuple(trial.sentence for trial in self.trials if trial.passed)
+        return enough or tuple(trial.sentence for trial in self.trials)
 
     def best(self) -> dict[str, Name]:
         """Return for each budget the column that, dropped, lowers the risk furthest, if any."""
@@ -91,38 +118,31 @@ class Explanation(render.Printed):
         return results
 
     def advice(self) -> tuple[str, ...]:
-        """Return a sentence for each budget: whether dropping columns is enough.
+        """Return what makes the policy pass, then for each budget whether dropping columns does.
 
         Examples
         --------
         >>> import pandas as pd
         >>> import anonrisk
         >>> df = pd.DataFrame({"zip": ["a", "a", "b", "b"], "id": [1, 2, 3, 4]})
-        >>> anonrisk.Policy(quasi=["zip", "id"], k=2).check(df).explain().advice()
-        ('k of zip + id: dropping id is enough (it would be 2, the limit is 2).',)
+        >>> anonrisk.Policy(quasi=["zip", "id"], k=2).check(df).explain().advice()[-1]
+        'k of zip + id: dropping id is enough (it would be 2, the limit is 2).'
         """
-        return tuple(_sentence(tried) for tried in self._by_finding())
+        return (*self.steps, *(_sentence(tried) for tried in _by_finding(self)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that serialise as JSON."""
         return {
             "advice": list(self.advice()),
+            "trials": [trial.to_dict() for trial in self.trials],
             "without": [{"column": column.column, **_both(column)} for column in self.columns],
             "together": [{"columns": list(item.dropped), **_both(item)} for item in self.together],
         }
 
-    def _by_finding(self) -> list[list[Without | WithoutSeveral]]:
-        """Group what was tried by the finding that it is about, in order."""
-        groups: dict[int, list[Without | WithoutSeveral]] = {}
-        tried: list[Without | WithoutSeveral] = [*self.columns, *self.together]
-        for item in tried:
-            groups.setdefault(id(item.before), []).append(item)
-        return list(groups.values())
-
     def _rows(self, said: Qid) -> list[list[str]]:
         """List what changes something, the best first."""
         rows = []
-        for tried in self._by_finding()[:_SHOWN]:
+        for tried in _by_finding(self)[:_SHOWN]:
             lines = [item for item in tried if item.after.value not in (None, item.before.value)]
             # The sort is stable: of what does as much, fewer columns come first.
             for item in sorted(lines, key=lambda item: item.gain, reverse=True):
@@ -138,19 +158,31 @@ class Explanation(render.Printed):
 
     def _told(self) -> list[str]:
         lines = list(self.advice())
+        if self.plan is not None:
+            lines.insert(len(self.steps), _SAVE)
         more = [f"({len(lines) - _SHOWN:,} more not shown)"] if len(lines) > _SHOWN else []
         return [*lines[:_SHOWN], *more]
 
     def _blocks(self) -> list[str | render.Table]:
         """What helps in a sentence, then what changes how much."""
-        if not self.columns:
+        if not self.columns and not self.trials:
             return ["There is no budget that did not pass and has a column to drop."]
         source, header, rows = self._table()
         table = render.Table(header, rows)
         return [*self._told(), *source, table] if rows else [*self._told()]
 
 
+_SAVE = "Save the plan: explanation.plan.to_json(); df.anon.apply(explanation.plan) applies it."
 _HEADER = ("budget", "without", "value", "would be", "limit", "then", "of")
+
+
+def _by_finding(explanation: Explanation) -> list[list[Without | WithoutSeveral]]:
+    """Group what was tried by the finding that it is about, in order."""
+    groups: dict[int, list[Without | WithoutSeveral]] = {}
+    tried: list[Without | WithoutSeveral] = [*explanation.columns, *explanation.together]
+    for item in tried:
+        groups.setdefault(id(item.before), []).append(item)
+    return list(groups.values())
 
 
 def _both(item: Without | WithoutSeveral) -> dict[str, Any]:
@@ -163,9 +195,7 @@ def _sentence(tried: Sequence[Without | WithoutSeveral]) -> str:
     about = f"{before.budget} of {about_of(before)}"
     enough = [item for item in tried if item.after.passed]
     if not enough:
-        return (
-            f"{about}: dropping columns is not enough, as far as tried; make them coarser (plan)."
-        )
+        return f"{about}: dropping columns is not enough, as far as tried."
     best = enough[0]
     then = f"it would be {best.after.numbers[0]}, the limit is {before.numbers[1]}"
     if isinstance(best, WithoutSeveral):
@@ -183,7 +213,7 @@ def _sentence(tried: Sequence[Without | WithoutSeveral]) -> str:
 # ---- measuring ----------------------------------------------------------------------------------
 
 
-def explain(policy: Terms, findings: Iterable[Finding], frame: Any, population: Any) -> Explanation:
+def explain(gate: Gate, findings: Sequence[Finding], plans: Trials | None) -> Explanation:
     """Measure every budget that did not pass once more, without each column in turn.
 
     Where none is enough, each column is measured alone. One that does not pass alone passes in no
@@ -191,39 +221,74 @@ def explain(policy: Terms, findings: Iterable[Finding], frame: Any, population: 
     for a missing value, of which more columns have more; but what is said to be enough was
     measured there as well.) Of the others those with most classes are dropped first. That is at
     most two measurements a column, and the pairs of few.
+
+    Then `plans`, if any may help, tries the policy as a whole: a plan made for it, and the fewest
+    columns left out that are enough for every budget.
     """
+    policy, frame = gate.policy, gate.frame
     named = attempt(lambda: policy_for(policy, frame))
     table = named if isinstance(named, Problem) else attempt(lambda: CheckedTable.of(named, frame))
     if isinstance(named, Problem) or isinstance(table, Problem):
         return Explanation(())
     policy = named
-    open_ = [f for f in findings if not f.passed and f.value is not None and len(f.qid) > 1]
+    open_ = [f for f in findings if f.value is not None and len(f.qid) > 1]
     result = ((finding, _budget_of(policy, finding)) for finding in open_)
     # What is about more than classes of this table, no column of it decides.
     others = (ReleaseBudget, TableBudget)
     asked = [_Asked(f, b) for f, b in result if b is not None and not isinstance(b, others)]
-    trials = _Trials(table, policy, population)
+    measured = _Measurements(table, policy, gate.population)
     singles: list[Without] = []
     unsolved: list[_Asked] = []
-    for item, outcomes in trials.run([(item, [(name,) for name in item.qid]) for item in asked]):
+    for item, outcomes in measured.run([(item, [(name,) for name in item.qid]) for item in asked]):
         ranked = sorted(outcomes, key=item.gain, reverse=True)
         singles += [Without(outcome.dropped[0], item.finding, outcome.after) for outcome in ranked]
         if not any(outcome.after.passed for outcome in ranked):
             unsolved.append(item)
-    return Explanation(tuple(singles), tuple(_together(trials, unsolved)))
+    explanation = Explanation(tuple(singles), tuple(_together(measured, unsolved)))
+    if plans is None:
+        return explanation
+    direct = direct_columns(policy, table.published)
+    return replace(explanation, trials=tuple(_tried(explanation, plans, direct)))
 
 
-def _together(trials: _Trials, unsolved: Sequence[_Asked]) -> Iterator[WithoutSeveral]:
+def _tried(explanation: Explanation, plans: Trials, direct: Qid) -> Iterator[PlanTrial]:
+    """Try a plan for the policy, and the columns left out that are enough for each budget."""
+    plan = plans.of_policy()
+    yield plan
+    dropped = _enough_for_all(explanation)
+    if dropped is None or not (dropped or direct):
+        return
+    if {*plan.left_out} != {*dropped, *direct} or plan.coarser:
+        yield plans.without(dropped, direct)
+
+
+def _enough_for_all(explanation: Explanation) -> tuple[Name, ...] | None:
+    """Return the fewest columns that are enough for every budget; None where some has none."""
+    enough = [
+        [item.dropped for item in tried if item.after.passed]
+        for tried in _by_finding(explanation)
+        if tried[0].before.severity == "fail"
+    ]
+    if not all(enough):
+        return None
+    if not enough:
+        return ()
+    every = tuple(dict.fromkeys(name for each in enough for name in each[0]))
+    common = (dropped for dropped in enough[0] if all(dropped in each for each in enough[1:]))
+    return min((*common, every), key=len)
+
+
+def _together(measured: _Measurements, unsolved: Sequence[_Asked]) -> Iterator[WithoutSeveral]:
     """Find the fewest columns to drop, or show that one alone is too many."""
     longer: list[tuple[_Asked, list[tuple[Name, ...]]]] = []
     # Of two columns each was measured alone already.
     wide = [item for item in unsolved if len(item.qid) > 2]
-    for item, alone in trials.run([(item, _all_but_one(item.qid)) for item in wide]):
+    for item, alone in measured.run([(item, _all_but_one(item.qid)) for item in wide]):
         if any(outcome.after.passed for outcome in alone):
             longer.append((item, _several(item.qid, alone)))
         else:
             yield item.without(max(alone, key=item.gain))
-    for item, outcomes in trials.run(longer):
+    for item, outcomes in measured.run(longer):
         enough = sorted((o for o in outcomes if o.after.passed), key=item.gain, reverse=True)
         if enough:
             yield item.without(min(enough, key=lambda outcome: len(outcome.dropped)))
@@ -275,7 +340,7 @@ class _Tried:
 
 
 @dataclass(frozen=True)
-class _Trials:
+class _Measurements:
     """Measures quasi-identifiers without some of their columns."""
 
     table: CheckedTable

@@ -58,7 +58,7 @@ def plan_goals(policy: Terms, frame: Any) -> PlanRequest:
     """Read the budgets as goals; what no recoding helps against is a `NoPlanHelpsError`."""
     published = published_by(frame)
     policy = with_labels(policy, published.names)
-    leave_out = _direct(policy, published)
+    leave_out = direct_columns(policy, published)
     left = replace(
         published, columns=tuple(name for name in published.columns if name not in leave_out)
     )
@@ -124,7 +124,7 @@ def _unhelpful(why: str) -> NoPlanHelpsError:
     return NoPlanHelpsError(f"no plan helps: {why}")
 
 
-def _direct(policy: Terms, published: Published) -> Qid:
+def direct_columns(policy: Terms, published: Published) -> Qid:
     """List the columns that name a person, which a plan leaves out."""
     named = {*policy.roles.direct, *published.declared.direct}
     return tuple(name for name in published.columns if name in named)

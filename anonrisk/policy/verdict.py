@@ -208,28 +208,50 @@ class Verdict:
             about = f"table {self.table!r}" if self.table else "the table"
             raise ReleaseBlocked(f"{about} does not pass ({status}): {why}{more}", self)
 
-    def explain(self, frame: Any = None) -> Explanation:
-        """Measure which column, dropped, would lower the risk furthest.
+    def explain(self, frame: Any = None, *, time_limit: float | None = None) -> Explanation:
+        """Try what would help: columns left out or made coarser, each judged by the gate itself.
 
         Parameters
         ----------
         frame : DataFrame, optional
             The table; left out, the one that was checked. A verdict that was stored has none.
+        time_limit : float, optional
+            Seconds after which the search for a plan ends, as in `anonrisk.PlanOptions`.
 
         Returns
         -------
         Explanation
-            Per budget that did not pass, what it would be without each column, the best first.
+            Per budget that did not pass, what it would be without each column, the best first. Of
+            a table that failed also plans, applied and checked; `Explanation.plan` is the one to
+            save.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import anonrisk
+        >>> df = pd.DataFrame({"zip": ["1011", "1012", "1021", "1022"], "sex": list("ffmm")})
+        >>> policy = anonrisk.Policy(quasi=["zip", "sex"], k=2)
+        >>> explanation = policy.check(df).explain()
+        >>> explanation.advice()[0]
+        'Making zip coarser is enough, the result passes: k from 1 to 2 (limit 2).'
+        >>> policy.check(df.anon.apply(explanation.plan)).status
+        'pass'
         """
         from anonrisk.policy.explain import explain
+        from anonrisk.policy.trial import Trials, rows_of
 
         if self._source is None:
             raise ArgumentError(
                 "a stored verdict knows neither its table nor its policy: explain the one that "
                 "policy.check(df) returns"
             )
-        policy, checked, population = self._source
-        return explain(policy, self.findings, checked if frame is None else frame, population)
+        gate = self._source if frame is None else replace(self._source, frame=frame)
+        open_ = [finding for finding in self.findings if not finding.passed]
+        trials = None
+        if self.status == FAIL:
+            blocking = [finding for finding in open_ if finding.blocks(self.fail_on)]
+            trials = Trials(gate, blocking, rows_of(self), self.fail_on, time_limit)
+        return explain(gate, open_, trials)
 
     # ---- leaving and coming back ------------------------------------------------------------
 

@@ -49,9 +49,9 @@ def _release(document: dict[str, Any]) -> Iterator[str]:
         yield from _heading("All tables together")
         yield from map(_limit, document["findings"])
     for item in document["tables"]:
-        yield from _heading(
-            f"{item['name']}: {item['sign']} {item['word']}", f"Policy: {item['policy']}"
-        )
+        yield from _heading(f"{item['name']}: {item['sign']} {item['word']}")
+        yield from _facts(item["facts"])
+        yield ""
         yield from map(_limit, item["rows"])
         yield from _more(item["more"], "limits")
         yield from (f"- {markdown_text(line)}" for line in item["covers"])
@@ -66,7 +66,9 @@ def _release(document: dict[str, Any]) -> Iterator[str]:
         yield from (
             f"- {markdown_text(item['by'])}, {markdown_text(item['key'])}" for item in value
         )
-    if document["chain"]:
+    if not document["chain"]:
+        yield from _heading("What was published before", document["no_chain"])
+    else:
         earlier = ", ".join(map(markdown_text, document["chain"]["earlier"])) or "none"
         yield from _heading("What was published before")
         yield f"- Compared: {earlier}"

@@ -15,21 +15,24 @@ from anonrisk.policy.budgets.max_suppressed import no_prediction
 from anonrisk.policy.budgets.risk import against_others, sampling_said, with_weight
 from anonrisk.policy.check import checked
 from anonrisk.policy.coverage import ColumnCoverage, Coverage
+from anonrisk.policy.finding import FAIL
 from anonrisk.policy.labels import with_labels
 from anonrisk.policy.measure import context_of
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.storage import with_files
+from anonrisk.policy.trial import seconds_unasked
 from anonrisk.policy.verdict import Verdict
 from anonrisk.predict.population import PopulationEstimate
 from anonrisk.predict.prediction import Prediction
 from anonrisk.predict.sample_risk import of_sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from anonrisk.api.assessment import Assessment
     from anonrisk.core.columns import Name, Qid
     from anonrisk.policy.evidence import Context, Evidence
+    from anonrisk.policy.explain import Explanation
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.table import CheckedTable, CountingEngine
     from anonrisk.policy.terms import Terms
@@ -67,7 +70,11 @@ class Measured:
     n_qids : int
         How many quasi-identifiers the policy has budgets for.
     passes : int
-        How often the table was asked to be counted.
+        How often the table was asked to be counted for all this.
+    explanation : Explanation or None
+        What was tried after a failure; None where nothing was.
+    absent : tuple of names
+        Columns that the policy counts, and the table does not have.
     """
 
     verdict: Verdict
@@ -81,6 +88,8 @@ class Measured:
     by: Name | None = None
     n_qids: int = 1
     passes: int = 0
+    explanation: Explanation | None = None
+    absent: Qid = ()
 
 
 def measured(
@@ -95,8 +104,12 @@ def measured(
     population_size: int | None = None,
     group_size: int | None = None,
     n_original: int | None = None,
+    typed: Callable[[Verdict], Any] | None = None,
 ) -> Measured:
-    """Check a table, and ask of it what the check has not counted already."""
+    """Check a table, and ask of it what the check has not counted already.
+
+    `typed` reads the table with the types that a plan is made for, where these are others.
+    """
     tell("counting the classes and checking")
     verdict, counted = checked(
         policy,
@@ -109,8 +122,10 @@ def measured(
     verdict = verdict.about(name, files)
     if storage is not None:
         verdict = with_files(verdict, storage)
+    tried = _tried(verdict, frame, typed) if judged else None
+    absent = _absent(policy, verdict)
     if counted is None or counted.table is None or counted.widest is None:
-        return Measured(verdict, judged)
+        return Measured(verdict, judged, explanation=tried, absent=absent)
     policy = with_labels(policy, counted.published.names)
     qid, table = counted.widest, counted.table
     engine = cast("CountingEngine", table.engine)
@@ -121,6 +136,8 @@ def measured(
         "scores": {key: value for key, value in evidence.worst.items() if key[1] in FORMULAS},
         "by": policy.by,
         "n_qids": len(counted.measured),
+        "explanation": tried,
+        "absent": absent,
     }
     if sizes is None:
         return Measured(verdict, judged, passes=engine.passes, **document)
@@ -141,6 +158,28 @@ def measured(
         passes=engine.passes + (risk.basis in {"population", "weights"}),
         **document,
     )
+
+
+def _tried(
+    verdict: Verdict, frame: Any, typed: Callable[[Verdict], Any] | None
+) -> Explanation | None:
+    """Try what would help a table that failed, unless that takes long."""
+    if verdict.status != FAIL:
+        return None
+    seconds = seconds_unasked(verdict, frame)
+    table = frame if typed is None else typed(verdict)
+    if seconds is None or table is None:
+        return None
+    tell("trying what would help")
+    return verdict.explain(table, time_limit=seconds)
+
+
+def _absent(policy: Terms, verdict: Verdict) -> Qid:
+    """List what the policy counts and the table lacks; a name that is gone harms nobody."""
+    there = {*verdict.columns}
+    harmless = {*policy.roles.direct, *policy.roles.insensitive}
+    missing = {name for name in with_labels(policy, tuple(there)).listed if name not in there}
+    return tuple(sorted(missing - harmless, key=str)) if there else ()
 
 
 def _sizes(

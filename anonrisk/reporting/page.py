@@ -21,12 +21,15 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
     from anonrisk.api.assessment import Assessment
+    from anonrisk.policy.explain import Explanation
     from anonrisk.policy.verdict import Verdict
 
 
 # Of the picture of group sizes, in its own units: narrow enough to be read on a phone.
 WIDTH, HEIGHT = 360, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 12, 12, 36
+# The longest word that a column of a table has room for, in characters.
+_LONGEST_WORD = 24
 
 
 def curve(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -110,6 +113,8 @@ class Report(Summarised):
         All that it says, as plain values; pages and texts are made of this alone.
     verdict : Verdict or None
         What the policy says; None where there is no policy.
+    explanation : Explanation or None
+        What was tried after a failure, with the plan to save; None where nothing was.
 
     Examples
     --------
@@ -122,6 +127,7 @@ class Report(Summarised):
     """
 
     verdict: Verdict | None = None
+    explanation: Explanation | None = None
 
     def to_markdown(self) -> str:
         """Write it as Markdown, for a ticket or a pull request."""
@@ -286,4 +292,10 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.tests["too_long"] = _too_long
     return environment.get_template(name)
+
+
+def _too_long(text: str) -> bool:
+    """Return whether a text has a word that a column has no room for."""
+    return max(map(len, text.split()), default=0) > _LONGEST_WORD

@@ -12,15 +12,18 @@ from anonrisk.api.sensitive import question_about
 from anonrisk.core.arguments import list_of, text_or_none, whole_number
 from anonrisk.core.columns import check_missing
 from anonrisk.core.progress import shown
+from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError, EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from anonrisk.core.columns import Name, Names
     from anonrisk.core.literals import Missing
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.policy import Policy
+    from anonrisk.policy.verdict import Verdict
+    from anonrisk.reporting.measured import Measured
     from anonrisk.reporting.page import Report
 
 
@@ -91,8 +94,9 @@ def report(
     Notes
     -----
     The check of the policy counts the classes and scores each sensitive column in one pass; one
-    more pass counts the classes without each column. Whatever the table, no cell is in it, and no
-    count of fewer than five people. Only the k of a policy, and what its
+    more pass counts the classes without each column. A table in memory that fails is planned for,
+    and the plan is applied and checked: advice is what the gate says of it. Whatever the table, no
+    cell is in it, and no count of fewer than five people. Only the k of a policy, and what its
     limits are compared with, are as they are.
 
     Examples
@@ -108,14 +112,7 @@ def report(
     """
     from anonrisk.policy.finding import LIMITS, Finding
     from anonrisk.policy.policy import Policy, require_policy
-    from anonrisk.reporting.measured import measured
-    from anonrisk.reporting.page import Report
-    from anonrisk.reporting.summary import summarise
 
-    for size, what in ((group_size, "group_size"), (population_size, "population_size")):
-        if size is not None:
-            whole_number(size, what, at_least=1)
-    text_or_none(title, "title")
     check_missing(missing)
     files = list_of(files, str, "files must be a list of texts")
     if storage is not None:
@@ -131,10 +128,11 @@ def report(
         if missing != "value" or any(column is not None for column in columns):
             raise ArgumentError("give a policy or columns, not both: a policy names its own")
     with shown(progress=progress):
-        result = measured(
+        made, result = report_of(
             policy,
             frame,
             judged=judged,
+            title=title,
             name=name,
             files=files,
             storage=storage,
@@ -149,8 +147,31 @@ def report(
         # That the policy above asks for nothing is no news.
         failures = (failure for failure in result.verdict.failures if failure.budget != LIMITS)
         raise EngineError(" ".join(failure.sentence for failure in failures))
+    return made
+
+
+def report_of(
+    policy: Policy,
+    frame: Any,
+    *,
+    judged: bool = True,
+    title: str | None = None,
+    typed: Callable[[Verdict], Any] | None = None,
+    **about: Any,
+) -> tuple[Report, Measured]:
+    """Return a report and what it rests on; see `measured` for the rest."""
+    from anonrisk.reporting.measured import measured
+    from anonrisk.reporting.page import Report
+    from anonrisk.reporting.summary import summarise
+
+    for what in ("group_size", "population_size"):
+        if about.get(what) is not None:
+            whole_number(about[what], what, at_least=1)
+    text_or_none(title, "title")
+    with one_state(frame, "report"):
+        result = measured(policy, frame, judged=judged, typed=typed, **about)
     verdict = result.verdict if judged else None
-    return Report(summarise(result, title), verdict)
+    return Report(summarise(result, title), verdict, result.explanation), result
 
 
 def _of_columns(

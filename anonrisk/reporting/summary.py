@@ -17,7 +17,7 @@ from anonrisk.policy import messages
 from anonrisk.policy.coverage import unseen
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 from anonrisk.policy.problem import Problem
-from anonrisk.policy.release_rules import ROW_LABELS
+from anonrisk.policy.release_rules import ROW_LABELS, no_records
 from anonrisk.reporting import limits
 from anonrisk.reporting.limits import MOST_LIMITS, limit_row
 from anonrisk.reporting.meanings import behind
@@ -370,7 +370,10 @@ WORDS = {
     COULD_NOT_ASSESS: ("Could not assess", "?", "doubt"),
     None: ("Measured, not judged", "i", "none"),
 }
+_ABSENT = "absent"
+_NOT_THERE = "is not a column"
 _ROLES = {
+    _ABSENT: "Named by the policy, and not in the table",
     "direct": "Direct identifiers, which must not be published",
     "quasi": "Quasi-identifiers: known to others, together they single people out",
     "sensitive": "Sensitive: must not be learned about a person",
@@ -380,14 +383,20 @@ _ROLES = {
     "insensitive": "Declared harmless",
     None: "Not looked at",
 }
-# What to do where no limit is broken, or no step of its own helps.
+# What to do where nothing was tried.
 _NEXT = {
     PASS: "Publish these rows and columns and no others: what changes must be checked again.",
-    FAIL: "Make columns coarser, or leave some out, and check again.",
+    FAIL: "Nothing was tried on this table. verdict.explain(), on the command line anonrisk check "
+    "--explain, tries what would help.",
     COULD_NOT_ASSESS: "Fix what is listed above and check again; until then, do not publish.",
     None: "Say in a policy what is acceptable, and ask again with it: anonrisk draft, on the "
     "command line, writes one to review.",
 }
+_NOTHING_HELPS = "Nothing that was tried lets this table pass."
+_SAVE = (
+    "Save the plan: report.explanation.plan.to_json(), on the command line anonrisk plan --policy "
+    "… -o plan.json."
+)
 _NEXT_UNSEEN = "Say in the policy what the columns are that were not looked at, or leave them out."
 _MOST_NAMES = 60
 _MOST_FILES = 20
@@ -413,7 +422,7 @@ def summarise(
         "masthead": _masthead(measured, people, title),
         "verdict": _verdict(measured, people),
         "covers": _rows(measured.verdict) if measured.judged else [],
-        "columns": _columns(measured.verdict, judged=measured.judged),
+        "columns": _columns(measured),
         "budgets": limits.budgets(measured),
         "classes": classes(measured, people),
         "drivers": drivers(measured, people),
@@ -507,7 +516,7 @@ def _verdict(measured: Measured, people: People) -> dict[str, Any]:
         "tone": tone,
         "headline": _headline(measured, people, status),
         "notes": notes,
-        "next": _next_steps(measured, people, status),
+        "next": _next_steps(measured, status),
     }
 
 
@@ -521,10 +530,24 @@ def _headline(measured: Measured, people: People, status: str | None) -> str:
         kept = f"Keeps {which} of {policy}, for the columns it covers."
         return " ".join(filter(None, (kept, cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))))
     if status == COULD_NOT_ASSESS:
-        doubts = [failure for failure in verdict.failures if failure.status == COULD_NOT_ASSESS]
-        reason = limits.sentence_of(doubts[0]) if doubts else "nothing was checked."
-        return NOBODY_CAN_TELL.format(reason)
+        return NOBODY_CAN_TELL.format(_cause(measured))
     return f"Do not publish this table as it is. {_why(measured, people)}"
+
+
+def _cause(measured: Measured) -> str:
+    """Return what everything else follows from: no records, a column that is not there."""
+    failures = measured.verdict.failures
+    if no_records() in failures:
+        return "the table has no records; there is nothing to publish."
+    doubts = [failure for failure in failures if failure.status == COULD_NOT_ASSESS]
+    sentences = list(map(limits.sentence_of, doubts))
+    if len(measured.absent) > 1:
+        return f"the policy names columns that the table does not have: {listed(measured.absent)}."
+    # Which role it has, and what it may be called now.
+    of_absent = [text for text in sentences if measured.absent and _NOT_THERE in text]
+    if of_absent:
+        return of_absent[0].partition(" could not be assessed: ")[2]
+    return sentences[0] if sentences else "nothing was checked."
 
 
 def _why(measured: Measured, people: People) -> str:
@@ -560,37 +583,16 @@ def _others_broken(verdict: Verdict, status: str | None) -> list[str]:
     return lines
 
 
-def _next_steps(measured: Measured, people: People, status: str | None) -> list[str]:
-    """Return what to do; after a failure, what lowers the risk most."""
+def _next_steps(measured: Measured, status: str | None) -> list[str]:
+    """Return what to do; after a failure, what was tried and lets the table pass."""
     if status == PASS and measured.verdict.not_looked_at:
         return [_NEXT_UNSEEN]
-    return (_lowering(measured, people) if status == FAIL else []) or [_NEXT[status]]
-
-
-def _lowering(measured: Measured, people: People) -> list[str]:
-    """Name the column that does most when it is left out, and the search for coarser ones."""
-    failed = {failure.budget for failure in measured.verdict.failures if failure.status == FAIL}
-    steps = ["Remove the direct identifiers."] if "direct" in failed else []
-    driven = drivers(measured, people)
-    best = driven["rows"][0] if driven else None
-    if driven and best and best["helps"]:
-        steps.append(
-            f"Leave out {best['name']}: {driven['what']} would fall from {driven['now_text']} to "
-            f"{best['share_text']}."
-        )
-    asked = [
-        failure.enough_k
-        for failure in measured.verdict.failures
-        if failure.qid and failure.group is None
-    ]
-    k = max(filter(None, asked), default=None)
-    if k is not None:
-        first = "Or make" if steps else "Make"
-        steps.append(
-            f"{first} columns coarser: df.anon.plan(…, k={k}), on the command line anonrisk plan "
-            f"--k {k}, finds the gentlest way to classes of {k}."
-        )
-    return steps
+    tried = measured.explanation
+    if status != FAIL or tried is None:
+        return [_NEXT[status]]
+    if tried.plan is None:
+        return [_NOTHING_HELPS, *map(cut, tried.steps)]
+    return [*map(cut, tried.steps), _SAVE]
 
 
 # ---- columns ------------------------------------------------------------------------------------
@@ -601,9 +603,11 @@ def _rows(verdict: Verdict) -> list[str]:
     return [cut(line) for line in verdict.coverage.row_lines()]
 
 
-def _columns(verdict: Verdict, *, judged: bool) -> list[dict[str, Any]]:
-    covered = verdict.coverage
+def _columns(measured: Measured) -> list[dict[str, Any]]:
+    covered = measured.verdict.coverage
     groups = list(covered.groups())
+    if measured.absent:
+        groups.append((measured.absent, _ABSENT, ""))
     if ROW_LABELS in covered.not_looked_at and ROW_LABELS not in covered.roles:
         groups.append(((ROW_LABELS,), None, ""))
     lines = []
@@ -615,8 +619,9 @@ def _columns(verdict: Verdict, *, judged: bool) -> list[dict[str, Any]]:
                 {
                     "role": role,
                     "label": label,
-                    "seen_by": cut(seen_by) if judged else "",
-                    "looked_at": role is not None and names[0] not in covered.attributes_not_judged,
+                    "seen_by": cut(seen_by) if measured.judged else "",
+                    "looked_at": role not in (None, _ABSENT)
+                    and names[0] not in covered.attributes_not_judged,
                     "names": [name_of(name) for name in names[:_MOST_NAMES]],
                     "n": len(names),
                     "more": max(0, len(names) - _MOST_NAMES),
@@ -633,7 +638,7 @@ def _made(measured: Measured, people: People) -> list[dict[str, str]]:
     dropped = verdict.n_dropped or 0
     facts = [
         ("Engine", verdict.engine),
-        ("Passes over the table", f"{measured.passes:,}" if measured.passes else None),
+        ("Passes over the table", _passes(measured)),
         ("Missing values", _MISSING[verdict.missing]),
         ("Rows left out", f"{dropped:,}" if dropped else None),
         ("Whose row it is", None if verdict.unit is None else name_of(verdict.unit)),
@@ -645,6 +650,11 @@ def _made(measured: Measured, people: People) -> list[dict[str, str]]:
         ("Version", f"anonrisk {verdict.library_version}"),
     ]
     return [{"label": label, "text": text} for label, text in facts if text]
+
+
+def _passes(measured: Measured) -> str | None:
+    tried = "" if measured.explanation is None else ", and those to try what would help"
+    return f"{measured.passes:,}{tried}" if measured.passes else None
 
 
 def _others(measured: Measured) -> str | None:

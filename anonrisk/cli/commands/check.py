@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.cli import options
 from anonrisk.cli.next_steps import as_text, next_steps
 from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.source import wanted_for_plan
 from anonrisk.core.render import fitted, shown
 from anonrisk.engines.reading.files import STDIN, without_values
 from anonrisk.errors import AnonRiskError, ArgumentError, MissingLibraryError
 from anonrisk.policy import Policy, Verdict
 from anonrisk.policy.against import check_against
-from anonrisk.policy.finding import unknown
-from anonrisk.policy.problem import Problem
+from anonrisk.policy.check import check
+from anonrisk.policy.finding import FAIL, unknown
+from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.storage import of_storage, with_files
 from anonrisk.policy.terms import UNLISTED
+from anonrisk.policy.trial import Gate, Trials, rows_of, seconds_unasked
 from anonrisk.policy.wanted import wanted_by
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     from anonrisk.cli.source import Source
     from anonrisk.policy.against import AgainstBase
+    from anonrisk.policy.terms import Terms
 
 
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
@@ -99,9 +103,14 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
         fields = {"table": base, **change.to_dict(), "sentences": change.sentences}
         text = f"{outcome.text}\n\n{fitted(f'Against {shown(base)}:')}\n{change!r}"
         outcome = replace(outcome, text=text, document={**outcome.document, "against": fields})
-    if args.explain and not (verdict.passed and not verdict.warnings):
-        outcome = _explained(outcome, verdict)
-    steps = next_steps(verdict, args, source)
+    outcome, trials = _tried(
+        outcome,
+        replace(verdict, fail_on=args.fail_on),
+        Gate(policy, frame, population, args.n_original, check),
+        args,
+        source,
+    )
+    steps = next_steps(verdict, args, source, trials)
     if steps:
         # A pass stays short where programs read it, and in the comment on a pull request.
         told = {} if outcome.code == 0 else {"next_steps": steps}
@@ -147,7 +156,31 @@ def policy_of(args: argparse.Namespace) -> Policy:
     return Policy.from_dict({**policy.to_dict(), **said}) if said else policy
 
 
-def _explained(outcome: Outcome, verdict: Verdict) -> Outcome:
-    explanation = verdict.explain()
-    document = {**outcome.document, "explanation": explanation.to_dict()}
-    return replace(outcome, text=f"{outcome.text}\n\n{explanation!r}", document=document)
+def _tried(
+    outcome: Outcome, verdict: Verdict, gate: Gate, args: argparse.Namespace, source: Source
+) -> tuple[Outcome, Trials | None]:
+    """Explain a verdict if asked to, and return what tries plans where that costs little."""
+    typed = for_plans(verdict, gate.frame, gate.policy, args, source)
+    known = None
+    if args.explain and not (verdict.passed and not verdict.warnings):
+        explanation = verdict.explain(typed)
+        known = next(iter(explanation.trials), None)
+        document = {**outcome.document, "explanation": explanation.to_dict()}
+        outcome = replace(outcome, text=f"{outcome.text}\n\n{explanation!r}", document=document)
+    if typed is None:
+        return outcome, None
+    seconds = None if args.explain else seconds_unasked(verdict, typed)
+    about = (verdict.failures, rows_of(verdict), args.fail_on, seconds, known)
+    return outcome, Trials(replace(gate, frame=typed), *about)
+
+
+def for_plans(
+    verdict: Verdict, frame: Any, policy: Terms, args: argparse.Namespace, source: Source
+) -> Any:
+    """Read a table that failed as `anonrisk plan` does; None where no plan is tried on it."""
+    asked = getattr(args, "explain", False) or seconds_unasked(verdict, frame) is not None
+    # A pipe is read once.
+    if verdict.status != FAIL or not asked or STDIN in args.table:
+        return None
+    typed = attempt(lambda: source.read(args, wanted_for_plan(policy), args.table))
+    return None if isinstance(typed, Problem) else typed

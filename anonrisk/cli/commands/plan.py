@@ -10,13 +10,12 @@ from anonrisk.cli.next_steps import after_plan, as_text
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
 from anonrisk.cli.policy_file import load_policy
-from anonrisk.cli.source import said_of, text_format, wanted
+from anonrisk.cli.source import said_of, text_format, wanted, wanted_for_plan
 from anonrisk.core.literals import Loss, PlanMethod
 from anonrisk.core.render import shown, visible
 from anonrisk.errors import ArgumentError, NoPlanHelpsError, PlanError, WeightError
 from anonrisk.measures.recode import Keep
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
-from anonrisk.policy.wanted import wanted_by
 
 if TYPE_CHECKING:
     import argparse
@@ -108,18 +107,8 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
         frame = source.read(args, wanted(None if every else args.qids, more, **about))
         options.require_qids(frame, args.qids)
     else:
-        quasi = {
-            *policy.roles.quasi,
-            *(name for rule in policy.rules for name in rule.columns or ()),
-        }
-        joined = policy.unlisted == "quasi"
-        about = {
-            "numbers": [*numbers, *wanted_by(policy).numbers],
-            "dates": dates,
-            "inferred": None if joined else map(str, quasi),
-            "texts": [*texts, *policy.listed.difference(quasi)],
-        }
-        frame = source.read(args, wanted(None, **about))
+        types = {"numbers": numbers, "dates": dates, "texts": texts}
+        frame = source.read(args, wanted_for_plan(policy, **types))
     if args.loss == "private" and not (args.sensitive or anonrisk.roles(frame).sensitive):
         raise ArgumentError("--loss private is about a sensitive column: say --sensitive COLUMN")
     if (args.loss == "target") != (args.target is not None):

@@ -10,14 +10,17 @@ from anonrisk.cli.commands import check
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.page_file import write_page
 from anonrisk.cli.source import wanted
+from anonrisk.core import progress
 from anonrisk.core.render import shown
 from anonrisk.policy.storage import of_storage
 from anonrisk.policy.wanted import wanted_by
+from anonrisk.reporting.report import report_of
 
 if TYPE_CHECKING:
     import argparse
 
     from anonrisk.cli.source import Source
+    from anonrisk.policy import Verdict
     from anonrisk.reporting import Report
 
 
@@ -76,7 +79,12 @@ def _report(args: argparse.Namespace, source: Source) -> Report:
         policy = check.policy_of(args)
         frame = source.read(args, wanted_by(policy))
         about |= {"files": source.files(args), "storage": of_storage(source.stored)}
-        return anonrisk.report(frame, policy=policy, **about)
+
+        def typed(verdict: Verdict) -> Any:
+            return check.for_plans(verdict, frame, policy, args, source)
+
+        with progress.shown():
+            return report_of(policy, frame, typed=typed, **about)[0]
     about_rows = {"unit": args.unit, "missing": args.missing}
     frame = source.read(args, wanted(args.qids, args.sensitive, **about_rows))
     options.require_qids(frame, args.qids)

@@ -268,6 +268,9 @@ class ClassCounts(Document, render.PrintedTable):
         marked = range(below if k is not None else int(self.k == 1))
         pictures.bars(ax, labels, shares, texts, colours=colours, marked=marked)
         pictures.rows(ax, labels, self._headline(k))
+        if below == 0:
+            # Room for the name of the line, which would reach into the title.
+            ax.set_ylim(top=-1.1)
         ax.axhline(below - 0.5, linestyle="--", linewidth=1.5, color=colours.quiet)
         line = f"k = {wanted:,}" if k is not None else f"k = {wanted:,}, the smallest class"
         ax.annotate(

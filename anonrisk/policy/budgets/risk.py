@@ -31,6 +31,8 @@ ATTACKERS = {
 }
 
 
+# Whom a journalist or marketer looks among is not known: the table's own people are the fewest.
+_NOBODY = "nothing is known of a population"
 # What is said of a table that is a sample, as a policy and its expectations have it.
 OF_SAMPLE = ("sampling_fraction", "population_size", "unsuppressed")
 
@@ -229,20 +231,22 @@ class RiskBudget(base.SizeBudget):
         else:
             share_interval = getattr(who, f"{self.measure}_interval")
         if not isinstance(risk, SampledRisk):
-            return base.Value(share_interval.high)
+            unknown = self.attacker != "prosecutor" and risk.basis == "release"
+            return base.Value(share_interval.high, note=_NOBODY if unknown else "")
         return base.Value(share_interval.high, share_interval.low, risk.assumes)
 
     def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how large the risk is, or how many have a larger one."""
         low, rests_on = value.estimate, f" ({value.note})" if value.note else ""
+        most = "at most " if value.note == _NOBODY else ""
         if self.measure == "share_above":
-            least = "" if low is None else f"From {percent(low)} to "
+            least = most.capitalize() if low is None else f"From {percent(low)} to "
             return (
                 f"{least}{percent(value.number, self.limit)} of the {subject.who}s have a risk "
                 f"above {as_given(self.threshold or 0.0)} from a {self.attacker}{rests_on}; "
                 f"at most {as_given(self.limit)} may"
             )
-        least = "" if low is None else f"from {percent(low)} to "
+        least = most if low is None else f"from {percent(low)} to "
         return (
             f"The {self.measure} risk from a {self.attacker} is {least}"
             f"{percent(value.number, self.limit)}{rests_on}; "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
 from anonrisk.core.results import Document
+from anonrisk.policy.trial import outcome_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -75,9 +76,7 @@ class MendTrial(Document, render.PrintedLines):
         what = f"differencing: Release.mend(ledger, leavers={self.leavers!r}"
         what += ", previous=…)" if self.leavers == "keep" else ")"
         if self.price is None:
-            return f"{what} could not be tried: {self.why_not}"
-        if self.status != "pass":
-            return f"{what} is not enough: what it leaves does not pass ({self.status})."
+            return outcome_sentence(what, None, "", self.why_not)
         price, every = self.price, render.count_of(self.price.n_persons, "person")
         parts = [
             f"{n:,} {how}"
@@ -89,7 +88,7 @@ class MendTrial(Document, render.PrintedLines):
             )
             if n
         ]
-        return f"{what} is enough, the rest passes: of {every} {', '.join(parts) or 'nobody'}."
+        return outcome_sentence(what, self.status, f"of {every} {', '.join(parts) or 'nobody'}")
 
     def _lines(self) -> list[str]:
         return [self.sentence]

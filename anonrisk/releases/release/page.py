@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import count_of
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
+from anonrisk.policy.trial import rows_of
 from anonrisk.reporting import Report
 from anonrisk.reporting.limits import MOST_LIMITS, limit_row, sentence_of
 from anonrisk.reporting.summary import NOBODY_CAN_TELL, SCHEMA_VERSION, words_of
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
 _TITLE = "May this be published"
 _MOST_TABLES = 40
 _MOST_NAMES = 20
+_NO_CHAIN = "No ledger was given: nothing was compared with what was published before."
 _NEXT = {
     PASS: "Publish exactly these files: anonrisk release publish writes the manifest, and "
     "anonrisk release verify holds the files to it where they are published.",
-    FAIL: "Make columns coarser, leave rows out or hold the release back, and check again; or "
-    "somebody answers for a limit by name, for a time, under waivers in release.yaml.",
+    FAIL: "explain() of this verdict tries what would help, and says whether the release passes "
+    "then; or somebody answers for a limit by name, for a time, under waivers in release.yaml.",
     COULD_NOT_ASSESS: "Fix what is listed above and check again; until then, do not publish.",
 }
 
@@ -55,6 +57,7 @@ def report_of(verdict: ReleaseAnswer, title: str | None = None) -> Report:
             "waivers": [_waiver(verdict, waiver) for waiver in verdict.waivers],
             "approvals": _approvals(verdict),
             "chain": _chain(verdict),
+            "no_chain": _NO_CHAIN,
         },
     }
     return Report(summary)
@@ -103,11 +106,26 @@ def _table(name: str, verdict: Verdict) -> dict[str, Any]:
         "word": word,
         "sign": sign,
         "tone": tone,
-        "policy": cut(verdict.policy_name or verdict.policy_digest or "without a name"),
+        "facts": _table_facts(verdict),
         "rows": [limit_row(item) for item in ordered[:MOST_LIMITS]],
         "more": max(0, len(ordered) - MOST_LIMITS),
         "covers": [cut(line) for line in verdict.coverage.lines()],
     }
+
+
+def _table_facts(verdict: Verdict) -> list[dict[str, str]]:
+    """Return by what, and of what, a table was judged."""
+    rows, unit = rows_of(verdict), verdict.unit
+    persons = verdict.n_records if unit is not None else None
+    facts = [
+        ("Policy", verdict.policy_name or "without a name"),
+        ("Policy digest", verdict.policy_digest),
+        ("Files", and_more(list(map(cut, verdict.files)), _MOST_NAMES) if verdict.files else None),
+        ("Rows", None if rows is None else f"{rows:,}"),
+        ("Persons", None if persons is None else f"{persons:,}"),
+        ("Engine", verdict.engine),
+    ]
+    return [{"label": label, "text": cut(text)} for label, text in facts if text]
 
 
 def _waiver(verdict: ReleaseAnswer, waiver: Waiver) -> dict[str, Any]:
