@@ -156,8 +156,10 @@ def test_predictions_print_what_an_officer_reads():
     )
     assert rest == [
         "chance that nobody is one: <0.1%; that everybody is one: 0.1%",
-        "another group from the population of the table's 1,800 records, persons drawn singly; "
-        "law: approximate",
+        (
+            "another group from the population of the table's 1,800 records, persons drawn singly; "
+            "law: approximate"
+        ),
     ]
     assert counted.predict_singletons(40)._repr_html_().startswith("<p>")
     plain = counted.predict_singletons(40).to_dict()
