@@ -622,9 +622,10 @@ def told(run, command, name, engine):
 
 
 def without_time(document):
-    """Leave out what differs from call to call, and the engine."""
+    """Leave out what differs from call to call, the engine, and what is tried in memory only."""
     if isinstance(document, dict):
         left_out = ("checked_at", "engine", "made", "masthead", "next_steps")
+        left_out += ("trials", "advice", "next")
         return {k: without_time(v) for k, v in document.items() if k not in left_out}
     return [without_time(one) for one in document] if isinstance(document, list) else document
 

@@ -140,7 +140,7 @@ def test_one_combination_of_a_small_table_is_that_of_the_static_page(data):
     for node in data.draw(
         st.lists(st.integers(0, len(static["counts"]["below"]) - 1), min_size=1, max_size=4)
     ):
-        told = opened.told([node])
+        told = opened.counts_of([node])
         for name, values in told["counts"].items():
             if name != "bands":
                 assert values == [static["counts"][name][node]]

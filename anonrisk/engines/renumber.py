@@ -36,7 +36,8 @@ class Numbering:
 
     def look_up(self, keys: NDArray[Any]) -> NDArray[np.int64]:
         """Return the numbers of other keys, -1 of those that have none."""
-        return self._index.get_indexer(pd.Index(keys)).astype(np.int64, copy=False)
+        places: NDArray[np.int64] = self._index.get_indexer(pd.Index(keys))
+        return places.astype(np.int64, copy=False)
 
 
 def looked_up(

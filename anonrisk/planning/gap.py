@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from anonrisk.core import render
 from anonrisk.core.results import Document
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Qid
-    from anonrisk.core.literals import GapKind
     from anonrisk.core.results import Interval
 
 # What rounding may leave between equal losses.
@@ -43,7 +42,7 @@ class PlanGap(Document, render.PrintedLines):
 
     loss: float
     least: float
-    kind: GapKind
+    kind: Literal["exact", "bound", "estimate"]
     qid: Qid
     k: int
     n_combinations: int

@@ -138,7 +138,7 @@ class OpenedTable:
             column["coarsens"] = refinements(choices).tolist()
         return held
 
-    def told(self, nodes: Sequence[int]) -> dict[str, Any]:
+    def counts_of(self, nodes: Sequence[int]) -> dict[str, Any]:
         """Return what may be told of some combinations, counted now; reject what is none."""
         number = self._when_asked.number
         if not all(type(node) is int and 0 <= node < number for node in nodes):

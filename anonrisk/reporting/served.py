@@ -182,8 +182,8 @@ class _ServedPage:
             raise ArgumentError(f"ask for 1 to {MOST_NODES} combinations")
         if _part(asked, "state", int) != self._number:
             raise ArgumentError("the roles were changed on another page: load this one again")
-        told = self._opened.told(nodes)
-        return {"nodes": nodes, **packed_counts(told, self._opened.options.floor)}
+        counts = self._opened.counts_of(nodes)
+        return {"nodes": nodes, **packed_counts(counts, self._opened.options.floor)}
 
     def change(self, asked: Any) -> dict[str, Any]:
         """Count the table anew, with other roles: an array in the order of its columns."""

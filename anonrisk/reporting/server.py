@@ -51,13 +51,13 @@ class Guard:
     origin: str
     token: str
 
-    def lets_read(self, host: str | None, told: str | None, token: str) -> bool:
+    def lets_read(self, host: str | None, origin: str | None, token: str) -> bool:
         """Return whether the page may be given: a link from elsewhere tells no origin."""
-        return told in (None, self.origin) and self._knows(host, token)
+        return origin in (None, self.origin) and self._knows(host, token)
 
-    def lets_ask(self, host: str | None, told: str | None, site: str | None, token: str) -> bool:
+    def lets_ask(self, host: str | None, origin: str | None, site: str | None, token: str) -> bool:
         """Return whether the page itself asks."""
-        own = told == self.origin and site in (None, "same-origin")
+        own = origin == self.origin and site in (None, "same-origin")
         return own and self._knows(host, token)
 
     def _knows(self, host: str | None, token: str) -> bool:
@@ -126,12 +126,12 @@ class _AnswersPage(_Guarded):
             asked = None
         loop = asyncio.get_running_loop()
         try:
-            told = await loop.run_in_executor(self.more["worker"], self.more["answer"], asked)
+            result = await loop.run_in_executor(self.more["worker"], self.more["answer"], asked)
         except AnonRiskError as error:
             self.set_status(400)
-            told = {"refused": shown(error)}
+            result = {"refused": shown(error)}
         self.set_header("Content-Type", "application/json")
-        self.finish(json.dumps(told))
+        self.finish(json.dumps(result))
 
 
 def server_of(

@@ -81,14 +81,14 @@ class NumberedHashes:
         >>> NumberedHashes(these).number(np.array([[9, 1], [5, 1]], dtype=np.uint64))
         (array([2, 1]), array([0, 1, 0]), 3)
         """
-        found = self._firsts.look_up(others[:, 0])
-        known = found != NONE
-        if not self._by_firsts or (self._seconds[found[known]] != others[known, 1]).any():
+        numbers = self._firsts.look_up(others[:, 0])
+        known = numbers != NONE
+        if not self._by_firsts or (self._seconds[numbers[known]] != others[known, 1]).any():
             both, n = interned(np.concatenate((others, self._hashes)))
             return both[: len(others)], both[len(others) :], n
         new, n_new = interned(others[~known])
-        found[~known] = new + len(self._seconds)
-        return found, self._firsts.codes, len(self._seconds) + n_new
+        numbers[~known] = new + len(self._seconds)
+        return numbers, self._firsts.codes, len(self._seconds) + n_new
 
 
 def summed(key: Integers, hashes: Hashes, n: int) -> Hashes:
@@ -331,7 +331,7 @@ def _news(parts: Sequence[Any], columns: Sequence[str]) -> dict[str, Any]:
     """Return what no part has before, but for the first part: (n, 2) of each column, and rows."""
     every = {name: np.concatenate([getattr(item, name) for item in parts]) for name in columns}
     # Each kind has random numbers of its own, so that sums are equal where all of them are.
-    key, _ = interned(sum(every.values()))
+    key, _ = interned(np.add.reduce(list(every.values())))
     # Numbers grow by one wherever something appears for the first time.
     new = np.diff(np.maximum.accumulate(key), prepend=NONE) > 0
     new[: len(parts[0].rows)] = False
