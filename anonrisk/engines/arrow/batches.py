@@ -32,7 +32,7 @@ _PART = 2**20
 
 
 @dataclass
-class _Column:
+class _BatchedColumn:
     """What is known of a column after some batches."""
 
     cells: list[Any] = field(default_factory=list)
@@ -116,10 +116,10 @@ class BatchedColumns(CodedColumns):
     @classmethod
     def of(cls, batches: Iterable[Mapping[str, Any]]) -> BatchedColumns:
         """Read all batches; the first, which may be without rows, names the columns."""
-        columns: dict[str, _Column] = {}
+        columns: dict[str, _BatchedColumn] = {}
         for batch in batches:
             for name, column in batch.items():
-                columns.setdefault(name, _Column()).add(column)
+                columns.setdefault(name, _BatchedColumn()).add(column)
         joined = {name: column.joined() for name, column in columns.items()}
         cells, places = ({name: both[i] for name, both in joined.items()} for i in (0, 1))
         return cls(cells, places=places)
