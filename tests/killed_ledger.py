@@ -8,6 +8,7 @@ killed.
 from __future__ import annotations
 
 import datetime as dt
+import os
 import sys
 from pathlib import Path
 
@@ -122,3 +123,6 @@ def main(url, what, step):
 
 if __name__ == "__main__":
     main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    sys.stdout.flush()
+    # Without what libraries do at the end: after forks, Arrow may end the process by a signal.
+    os._exit(0)

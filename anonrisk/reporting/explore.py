@@ -11,7 +11,7 @@ from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about, with_distance
-from anonrisk.core.arguments import by_column, one_of, text_or_none, whole_number
+from anonrisk.core.arguments import by_column, one_of, text_or_none, true_or_false, whole_number
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.interrupt import limited, seconds_of
 from anonrisk.core.literals import ColumnLoss
@@ -209,7 +209,7 @@ def explore(
     one_of(loss, "loss", get_args(ColumnLoss))
     require_share(max_suppressed, "max_suppressed")
     seconds_of(time_limit)
-    if serve:
+    if true_or_false(serve, "serve"):
         require_server()
         if time_limit is not None:
             raise ArgumentError("a served page counts when it is asked: leave out time_limit=")
