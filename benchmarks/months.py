@@ -75,9 +75,7 @@ def main() -> None:
     lines = ["| month | processor time of the check | of that in month 2 |", "| --: | --: | --: |"]
     for month, seconds in zip(MONTHS, times, strict=True):
         lines.append(f"| {month} | {seconds:.1f} s | {seconds / times[0]:.1f} |")
-    title = (
-        f"Persons {asked.records:,}, {CHURN:.0%} of them leaving and as many coming every month:"
-    )
+    title = f"{asked.records:,} persons, of whom {CHURN:.0%} leave and as many come every month:"
     section = "\n".join((title, "", *lines))
     print(section)
     if not asked.no_write:
