@@ -422,6 +422,7 @@ def test_a_mutant_that_nobody_notices_is_told_and_a_known_one_excused():
     assert not mutants.summary([], {})[1]
 
 
+@pytest.mark.slow
 def test_what_is_broken_and_what_is_excused_is_in_the_library():
     known = {mutant.key for mutant in mutants.all_mutants()}
     assert json.loads(mutants.EQUIVALENT.read_text(encoding="utf-8")).keys() <= known

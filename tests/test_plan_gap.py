@@ -233,6 +233,7 @@ def many():
     return pd.DataFrame({"age": rng.integers(0, 80, 400), "area": rng.choice(list("abcdef"), 400)})
 
 
+@pytest.mark.slow
 def test_a_sample_estimates_the_bound_with_an_interval():
     table = many()
     plan = table.anon.plan(["age", "area"], k=5, options=BY_REGION)
