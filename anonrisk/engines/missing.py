@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def kept(tally: Tally, question: Question) -> tuple[Tally, int]:
-    """Leave out or refuse what is missing, as the question says; give how many rows went."""
+    """Leave out or refuse what is missing, as the question says; return how many rows went."""
     gaps = {name: tally.codes[name] == len(tally.domains[name]) for name in tally.codes}
     unit = question.unit
     if unit is not None and gaps[unit].any():

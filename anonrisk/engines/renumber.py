@@ -15,7 +15,7 @@ _SHORT = 10_000
 
 
 def numbered(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Number keys without gaps, in the order of their appearance, and give each of them once."""
+    """Number keys without gaps, in the order of their appearance, and return each of them once."""
     # By the hash table of pandas: NumPy would sort.
     codes, uniques = pd.factorize(keys)
     return codes.astype(np.int64, copy=False), uniques

@@ -148,7 +148,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Trials:
-    """Tries plans on a table that did not pass.
+    """Plans to try on a table that did not pass.
 
     `findings` are those that a plan is to help, `n_rows` those of the table where it is known; a
     search ends after `seconds`, and `known` is the plan for the policy if it was tried already.

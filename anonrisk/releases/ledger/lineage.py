@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 _SPEC = "https://openlineage.io/spec"
 _EVENT = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent"
-_VERSION = f"{_SPEC}/facets/1-0-1/DatasetVersionDatasetFacet.json"
-_ASSERTIONS = f"{_SPEC}/facets/1-0-1/DataQualityAssertionsDatasetFacet.json"
+_FACETS = f"{_SPEC}/facets"
+_VERSION = f"{_FACETS}/1-0-1/DatasetVersionDatasetFacet.json#/$defs/DatasetVersionDatasetFacet"
+_QUALITY = "DataQualityAssertionsDatasetFacet"
+_ASSERTIONS = f"{_FACETS}/1-1-0/{_QUALITY}.json#/$defs/{_QUALITY}"
 # Of a facet that no standard describes.
 _OWN = "urn:anonrisk:release:v1"
 
