@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonrisk import errors
+from anonrisk.measures.recode.labels import of_remainder
 from anonrisk.recode import Bins, Level, Prefix, Star
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
@@ -154,6 +155,39 @@ def test_a_level_of_a_hierarchy_costs_its_leaves():
     assert untold.loss_metric is None
     assert untold.untold == ("ill",)
     assert "not counted: 'ill'" in repr(untold)
+
+
+LONG = "disorders of the heart and of the vessels around it, " * 2
+
+
+@pytest.mark.parametrize(
+    ("label", "part", "tree"),
+    [
+        ("rest of *", "*", None), ("rest of *", "*", TREE), ("rest of cold", "cold", TREE),
+        ("rest of st**", "st**", None),
+        ("rest of other than top 1", "other than top 1", None),
+        (of_remainder(LONG), LONG, {"any": {"cold": ["flu", "cough"], LONG: ["stroke", "angina"]}}),
+    ],
+)  # fmt: skip
+def test_the_rest_of_a_part_is_read_as_the_part(label, part, tree):
+    table = pd.DataFrame(CELLS)
+    trees = None if tree is None else {"ill": tree}
+    whole, rest = (
+        table.assign(ill=[told, *table["ill"][1:]]).anon.utility(
+            "ill", original=table, hierarchies=trees
+        )
+        for told in (part, label)
+    )
+    assert whole.loss_metric is not None
+    assert rest == whole
+
+
+def test_a_node_that_is_called_the_rest_is_what_it_says():
+    table = pd.DataFrame({"place": ["Delft", "Paris", "Lima", "Lima"]})
+    tree = {"any": {"home": ["Delft"], "rest of home": ["Paris", "Lima"]}}
+    coarse = table.assign(place=["home", *["rest of home"] * 3])
+    used = coarse.anon.utility("place", original=table, hierarchies={"place": tree})
+    assert used.loss_metric == pytest.approx(3 / 4 * 1 / 2)
 
 
 def test_numbers_that_name_no_values_are_told_apart():

@@ -60,22 +60,20 @@ class Credibility(Document):
 
 @dataclass(frozen=True)
 class ExcludedCells(Document):
-    """Cells whose label includes values that they cannot have.
+    """Cells whose label includes several values, and whether it excludes some.
 
     Attributes
     ----------
     n_cells : int
         The cells of the release whose label includes more than one value of the table.
-    by_release : int or None
-        Those of which another label of the release tells it; None where there are too many regions
-        to compare.
-    by_plan : int
-        Those of which the plan tells it.
+    n_rest : int
+        Those that exclude some of the values of the part they are labelled by, which have labels
+        of their own: `rest of …`. No other label includes a value that its cells cannot have,
+        neither by the release alone nor with the plan in hand.
     """
 
     n_cells: int
-    by_release: int | None
-    by_plan: int
+    n_rest: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +91,7 @@ class PlanAttack(Document, render.PrintedTable):
     credibility : tuple of Credibility
         One per sensitive column.
     excluded_cells : ExcludedCells
-        Labels that include more than the release leaves open.
+        Labels that exclude what other labels have.
     """
 
     qid: Qid
@@ -149,10 +147,9 @@ class PlanAttack(Document, render.PrintedTable):
     def _notes(self) -> list[str]:
         notes = [_meaning(known, self.n_persons) for known in self.credibility]
         cells = self.excluded_cells
-        seen = "an unknown number" if cells.by_release is None else f"{cells.by_release:,}"
         notes.append(
-            f"labels: of {render.count_of(cells.n_cells, 'generalised cell')} {cells.by_plan:,} "
-            f"exclude values that their label includes, {seen} of them by the release alone"
+            f"labels: of {render.count_of(cells.n_cells, 'generalised cell')} {cells.n_rest:,} "
+            'exclude values that others have, and say so: "rest of"'
         )
         if self.n_left_out:
             who = render.count_of(self.n_left_out, "person")

@@ -11,9 +11,9 @@ import numpy as np
 from anonrisk.core import radix
 from anonrisk.errors import AnonRiskError, PlanError
 from anonrisk.measures.counts.tally import Tally
+from anonrisk.measures.recode.regions import NumberRanges
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.attack import HAIR, Credibility, ExcludedCells, PlanAttack
-from anonrisk.planning.excluded import LabelledColumn, seen_in_release, ways
 from anonrisk.planning.losses.base import GroupedColumn
 from anonrisk.planning.regions.multidimensional import located
 from anonrisk.planning.suppress.class_rules import Coded, Requirements
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name, Qid
     from anonrisk.measures.counts.tally import Domain
+    from anonrisk.measures.recode.regions import Regions
     from anonrisk.planning.goal import SensitiveGoal
     from anonrisk.planning.plan import Plan
 
@@ -285,30 +286,31 @@ def _cells(domain: Domain) -> Any:
 
 
 def _excluded(plan: Plan, seen: Sighting) -> ExcludedCells:
-    """Count the cells whose label includes more values of the table than they can have."""
+    """Count the cells whose label includes several values of the table, and which are a rest."""
     people, regions = seen.people, plan.regions
-    if regions is None:
-        n_cells = 0
-        for name in plan.qids:
-            domain, margin = people.domains[name], people.margin(name)
+    owners = None if regions is None else _regions_of(plan, people)
+    wide = rest = 0
+    for c, name in enumerate(plan.qids):
+        domain, margin = people.domains[name], people.margin(name)
+        if regions is not None:
+            several = _several(regions, c, domain, margin)[owners]
+            rest += int(people.counts[regions.rests[owners, c]].sum())
+        else:
             column = GroupedColumn.of(plan.recodings[name], name, domain, margin)
             held = np.bincount(column.groups[margin > 0], minlength=column.n_groups)
-            wide = (held > 1)[column.groups[people.codes[name]]] & seen.kept
-            n_cells += int(people.counts[wide].sum())
-        return ExcludedCells(n_cells, 0, 0)
-    sizes = np.bincount(_regions_of(plan, people), people.counts, len(regions))
-    owners, low, high = ways(regions)
-    n_cells, n_plan = 0, 0
-    n_release: int | None = 0
-    for c in range(len(regions.columns)):
-        labelled = LabelledColumn.of(regions, c, people)
-        wide = labelled.n_values > 1
-        fewer = labelled.reached(owners, low[:, c], high[:, c]) < labelled.n_values
-        n_cells += round(sizes[wide].sum())
-        n_plan += round(sizes[wide & fewer].sum())
-        taken = seen_in_release(regions, c, labelled)
-        if taken is None or n_release is None:
-            n_release = None
-        else:
-            n_release += round(sizes[taken].sum())
-    return ExcludedCells(n_cells, n_release, n_plan)
+            several = (held > 1)[column.groups[people.codes[name]]] & seen.kept
+        wide += int(people.counts[several].sum())
+    return ExcludedCells(wide, rest)
+
+
+def _several(regions: Regions, c: int, domain: Domain, margin: Integers) -> Booleans:
+    """Return which regions have a label that includes several values of the table."""
+    recoding = list(regions.columns.values())[c]
+    places = np.append(recoding.groups(domain)[0], recoding.missing)[margin > 0]
+    values = np.bincount(places[places >= 0], minlength=recoding.n_places)
+    before = np.append(0, np.cumsum(values))
+    first, last = regions.boxes[:, c].T
+    # The rest of a star names no end.
+    star = regions.rests[:, c] & isinstance(recoding, NumberRanges)
+    first, last = np.where(star, 0, first), np.where(star, recoding.missing, last)
+    return np.asarray(before[last + 1] - before[first] > 1)

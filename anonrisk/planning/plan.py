@@ -469,8 +469,8 @@ class Plan(Document, render.Printed):
         sensitive   release alone   with the method   above the limit   certain
         ill                 28.6%            100.0%       2 (> 50.0%)         2
         ill: exact; of 2 of 7 persons the method tells more than the release alone
-        labels: of 7 generalised cells 0 exclude values that their label includes, 0 of
-          them by the release alone
+        labels: of 7 generalised cells 0 exclude values that others have, and say so:
+          "rest of"
         """
         return self._search("who learns what").attack(self, frame, sensitive)  # type: ignore[no-any-return]
 

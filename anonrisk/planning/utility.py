@@ -10,13 +10,13 @@ import numpy as np
 from anonrisk.core import render
 from anonrisk.core.results import plain
 from anonrisk.measures.counts.tally import DATES, NUMBERS
-from anonrisk.measures.recode.labels import MARKER, extent, rest
+from anonrisk.measures.recode.labels import MARKER, extent, of_remainder, remainder, rest
 from anonrisk.planning.losses.base import entropy_of, tidy
 from anonrisk.planning.losses.function import FunctionLoss
 from anonrisk.planning.losses.range import interval_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import pandas as pd
 
@@ -142,11 +142,14 @@ def labels_of(
     others: list[tuple[int, int]] = []
     same = {value: i for i, value in enumerate(old.values.tolist())}
     spelled = {text: i for i, text in enumerate(old.texts())}
+    paths = () if hierarchy is None else hierarchy.leaves.values()
+    nodes = {node for path in paths for node in path}
     for code, value in enumerate(new.values.tolist()):
         changed_label: ChangedLabel | None
         if new.kind == "text":
-            changed_label = _label(code, value, old, spelled, hierarchy)
-            top = rest(value) if old.kind == "text" and hierarchy is None else None
+            label = value if value in spelled else _whole(value, nodes)
+            changed_label = _label(code, label, old, spelled, hierarchy)
+            top = rest(label) if old.kind == "text" and hierarchy is None else None
             if changed_label is None and top is not None:
                 others.append((code, top))
                 continue
@@ -188,6 +191,15 @@ def _one(code: int, member: int, size: int) -> ChangedLabel:
 
 def _all(code: int, size: int) -> ChangedLabel:
     return ChangedLabel(code, np.ones(size + 1, dtype=bool), 1.0, everything=True)
+
+
+def _whole(label: str, nodes: Collection[str]) -> str:
+    """Return the name of the part of which a label names the rest: what is left of it differs."""
+    part = remainder(label)
+    if part is None or label in nodes:
+        return label
+    cut_short = [node for node in nodes if of_remainder(node) == label]
+    return cut_short[0] if len(cut_short) == 1 else part
 
 
 def _label(  # noqa: PLR0911

@@ -28,6 +28,9 @@ _DAY = r"(\d{4}(?:-\d{2}){0,2})"
 _EARLIER, _LATER = re.compile(rf"^<{_DAY}$"), re.compile(rf"^>={_DAY}$")
 _DAYS = re.compile(rf"^{_DAY}(?: to {_DAY})?$")
 _REST = re.compile(r"all others|other( \d+| than top (?P<top>\d+))?")
+_REMAINDER = "rest of "
+# A node of a tree may have a name of any length.
+_LONGEST = 60
 EPOCH = dt.date(1970, 1, 1).toordinal()
 
 
@@ -130,6 +133,31 @@ def rest(label: str) -> int | None:
     """
     result = _REST.fullmatch(label)
     return None if result is None else int(result["top"] or 0)
+
+
+def of_remainder(part: str) -> str:
+    """Name what is left of a part of which some values have labels of their own.
+
+    Examples
+    --------
+    >>> of_remainder("*"), len(of_remainder("a" * 60))
+    ('rest of *', 60)
+    """
+    label = f"{_REMAINDER}{part}"
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
+
+
+def remainder(label: str) -> str | None:
+    """Read the part of which a label names what is left; None if it names no remainder.
+
+    The name of a part that was too long ends with "…".
+
+    Examples
+    --------
+    >>> remainder("rest of *"), remainder("*")
+    ('*', None)
+    """
+    return label.removeprefix(_REMAINDER) if label.startswith(_REMAINDER) else None
 
 
 def shortened(names: Sequence[str]) -> str:

@@ -56,13 +56,21 @@ class ByRegion(Recoding):
     def label(self, first: int, last: int) -> str | None:
         """Write the label of the places from one to another; None where the cell is missing."""
 
-    def with_labels(self, boxes: Integers) -> tuple[Integers, list[str]]:
+    def with_labels(
+        self, boxes: Integers, rest: Booleans | bool = False
+    ) -> tuple[Integers, list[str]]:
         """Return the label number of each range of places, -1 where missing; and the labels.
 
-        `boxes` is (n_regions, 2), the first and the last place of each; the numbers, (n_regions,).
+        `boxes` is (n_regions, 2), the first and the last place of each, and `rest`, (n_regions,),
+        says which have not all of the places between; the numbers are (n_regions,).
         """
-        keys, number = np.unique(boxes[:, 0] * self.n_places + boxes[:, 1], return_inverse=True)
-        written = [self.label(*divmod(key, self.n_places)) for key in keys.tolist()]
+        keys = (boxes[:, 0] * self.n_places + boxes[:, 1]) * 2 + rest
+        keys, number = np.unique(keys, return_inverse=True)
+        written = [self.label(*divmod(key // 2, self.n_places)) for key in keys.tolist()]
+        written = [
+            text.of_remainder(name) if key % 2 and name is not None else name
+            for key, name in zip(keys.tolist(), written, strict=True)
+        ]
         names = sorted({name for name in written if name is not None})
         place = {name: i for i, name in enumerate(names)}
         source = np.array([-1 if name is None else place[name] for name in written], dtype=np.int64)
@@ -111,6 +119,13 @@ class NumberRanges(ByRegion):
 
     def _named(self, low: float | None, high: float | None) -> str:
         return text.of_range(low, high, whole=self.whole)
+
+    def rests(self, boxes: Integers) -> Booleans:
+        """Return which ranges have a star and not all that others have; `boxes` as elsewhere."""
+        first, last = boxes.T
+        numbers = (first == 0) & (last == self.missing - 1)
+        starred = numbers | ((first < last) & (last == self.missing))
+        return starred & ((first > 0) | (last < last.max(initial=0))) & (not self.kept)
 
     def overlaps(self, boxes: Integers) -> bool:
         """Return whether a number is in two of the ranges; `boxes` as in `with_labels`."""
@@ -321,13 +336,35 @@ class Regions:
             inside &= (place >= first) & (place <= last)
         return inside
 
+    @cached_property
+    def rests(self) -> Booleans:
+        """Which regions have not all of the values between their ends, (n_regions, n_columns).
+
+        What a part of a tree leaves to others goes their ways by cuts between its ends; the first
+        place of all columns stays with it, and comes by these cuts.
+        """
+        result = np.zeros((len(self), len(self.columns)), dtype=bool)
+        first, last = self.boxes[:, :, 0], self.boxes[:, :, 1]
+        ahead = np.arange(len(self) if len(self.cuts) else 0)
+        at = np.zeros(len(ahead), dtype=np.int64)
+        while len(ahead):
+            column, place, below, above = self.cuts[at].T
+            begin, end = first[ahead, column], last[ahead, column]
+            result[ahead, column] |= (begin < place) & (place <= end)
+            at = np.where(begin < place, below, above)
+            ahead, at = ahead[at >= 0], at[at >= 0]
+        for c, recoding in enumerate(self.columns.values()):
+            if isinstance(recoding, NumberRanges):
+                result[:, c] = recoding.rests(self.boxes[:, c])
+        return result
+
     def labels(self) -> dict[Name, tuple[Integers, list[str]]]:
         """Return for each column the number of each region's label, -1 for missing; and the labels.
 
         Columns that are kept are left out.
         """
         return {
-            name: recoding.with_labels(self.boxes[:, c])
+            name: recoding.with_labels(self.boxes[:, c], self.rests[:, c])
             for c, (name, recoding) in enumerate(self.columns.items())
             if not recoding.kept
         }
