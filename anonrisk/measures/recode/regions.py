@@ -57,14 +57,14 @@ class ByRegion(Recoding):
         """Write the label of the places from one to another; None where the cell is missing."""
 
     def with_labels(
-        self, boxes: Integers, rest: Booleans | bool = False
+        self, boxes: Integers, rest: Booleans | None = None
     ) -> tuple[Integers, list[str]]:
         """Return the label number of each range of places, -1 where missing; and the labels.
 
         `boxes` is (n_regions, 2), the first and the last place of each, and `rest`, (n_regions,),
         says which have not all of the places between; the numbers are (n_regions,).
         """
-        keys = (boxes[:, 0] * self.n_places + boxes[:, 1]) * 2 + rest
+        keys = (boxes[:, 0] * self.n_places + boxes[:, 1]) * 2 + (0 if rest is None else rest)
         keys, number = np.unique(keys, return_inverse=True)
         written = [self.label(*divmod(key // 2, self.n_places)) for key in keys.tolist()]
         written = [
