@@ -142,27 +142,42 @@ def test_bounds_cover_the_truth(world):
 
 
 def whole_programme(sample, gain, sign):
-    """Solve the programme with every size there is, by another way of writing it down."""
+    """Solve the programme with every size there is, with planes around the ball as they miss."""
     N, n = sample.N, sample.n
     F = np.arange(1, N + 1)
     law = stats.hypergeom(N, F, n) if sample.f > 0.1 else stats.binom(F, sample.f)
-    chances = [law.pmf(j) for j in range(1, 9)]
-    rows = np.vstack([*chances, law.sf(8)])
-    limits = Programme(sample)
-    found = optimize.linprog(
-        -sign * gain(F, rows[0]),
-        np.vstack([rows, -rows]),
-        np.concatenate([limits.high, -limits.low]),
-        F[None, :].astype(float),
-        [float(N)],
-    )
-    assert found.success
+    rows = np.vstack([*(law.pmf(j) for j in range(1, 9)), law.sf(8)])
+    programme = Programme(sample)
+    z, deviations = programme._deviations(0.05)
+    above, below = np.split(deviations, 2)
+    counts = programme.counts
+    nearest = programme._missed
+    radius = math.hypot(z, np.hypot.reduce(np.where(nearest > 0, nearest / above, 0) - np.where(
+        nearest < 0, nearest / np.where(below > 0, below, 1), 0)))  # fmt: skip
+    planes = np.vstack([np.eye(9), -np.eye(9)])
+    ends = np.concatenate([counts + radius * above, radius * below - counts])
+    for _ in range(120):
+        found = optimize.linprog(
+            -sign * gain(F, rows[0]), planes @ rows, ends, F[None, :].astype(float), [float(N)]
+        )
+        assert found.success
+        missed = rows @ found.x - counts
+        side = np.where(missed > 0, above, np.where(below > 0, below, 1))
+        distance = np.linalg.norm(missed / side)
+        if distance <= radius * (1 + 1e-3):
+            break
+        slope = missed / side**2 / distance
+        planes = np.vstack([planes, slope])
+        ends = np.append(ends, radius - distance + slope @ (missed + counts))
+    # Nobody and everybody are reached in many ways, and planes need not close around one.
+    trivial = abs(found.fun) <= 1e-9 * N or abs(found.fun) >= (1 - 1e-9) * N
+    assert trivial or distance <= radius * (1 + 1e-3)
     return -sign * found.fun
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("people", [60, 700, 1500])
-@pytest.mark.parametrize("fraction", [0.01, 0.05, 0.2, 0.6])
+@pytest.mark.parametrize("people", [60, 200])
+@pytest.mark.parametrize("fraction", [0.05, 0.2, 0.6])
 def test_few_sizes_at_a_time_come_to_the_bounds_of_all(people, fraction):
     rng = np.random.default_rng(people)
     counts = np.bincount(rng.zipf(1.6, people) % 400)
@@ -178,13 +193,13 @@ def test_few_sizes_at_a_time_come_to_the_bounds_of_all(people, fraction):
         (programme.above(0.2), lambda F, one: np.where(F < 5, F, 0.0)),
         (programme.above(0.021), lambda F, one: np.where(F <= 47, F, 0.0)),
     ):
-        found = programme.between(own)
+        found = programme.between(own, 0.05)
         low, high = (whole_programme(sample, gain, sign) for sign in (-1, 1))
-        slack = 1e-6 * sample.N
+        slack = 1e-3 * sample.N
         assert found.low <= low + slack
         assert found.high >= high - slack
-        assert found.low == pytest.approx(low, abs=1e-3 * sample.N)
-        assert found.high == pytest.approx(high, abs=1e-3 * sample.N)
+        assert found.low == pytest.approx(low, abs=3e-3 * sample.N)
+        assert found.high == pytest.approx(high, abs=3e-3 * sample.N)
     assert len(programme.used) > 3 or sample.n < 10
 
 
@@ -200,12 +215,13 @@ def test_chances_are_those_of_an_urn_and_of_a_coin():
 
 def test_limits_are_exact_for_a_poisson_mean():
     programme = Programme(Sample.of({1: 60, 2: 20, 9: 3}, 4000))
-    assert programme.low[0] == pytest.approx(stats.chi2.ppf(programme.alpha / 2, 120) / 2)
-    assert programme.high[1] == pytest.approx(stats.chi2.isf(programme.alpha / 2, 42) / 2)
-    assert programme.low[2] == 0
-    assert programme.high[2] == pytest.approx(-math.log(programme.alpha / 2))
-    for count, high in zip((60, 20, 0, 0, 0, 0, 0, 0, 3), programme.high, strict=True):
-        assert high >= count + 1.96 * math.sqrt(count + 1)
+    z, deviations = programme._deviations(0.1)
+    assert z == pytest.approx(stats.norm.isf(0.05))
+    counts = np.array([60, 20, 0, 0, 0, 0, 0, 0, 3])
+    high, low = counts + z * deviations[:9], counts - z * deviations[9:]
+    assert high == pytest.approx(stats.chi2.isf(0.05, 2 * counts + 2) / 2)
+    assert low[counts > 0] == pytest.approx(stats.chi2.ppf(0.05, 2 * counts[counts > 0]) / 2)
+    assert not low[counts == 0].any()
 
 
 def test_a_population_of_millions_is_bounded_too():
@@ -238,13 +254,13 @@ def test_a_table_that_is_nearly_a_sample_gets_wider_bounds():
     # Somebody dropped most of the pairs.
     found = bounds(Sample.of({**fair, 2: round(0.1 * fair[2])}, 6000))
     assert plain.widened == 1
-    assert 2 < found.widened < 3
+    assert 1 < found.widened < 2
     assert found.basis == "sample"
     assert found.uniques.high - found.uniques.low > plain.uniques.high - plain.uniques.low
 
 
-def test_what_agrees_only_by_rounding_is_widened():
-    # At these numbers the solver finds a population for one question and none for the next.
+def test_sizes_far_apart_are_bounded_too():
+    # At these numbers rows differ by millions.
     sizes = {5: 685579, 6: 45, 7: 8318, 160: 42259, 203: 1197, 1599: 15378, 2003: 695751}
     found = bounds(Sample.of(sizes, 1_428_675_842))
     assert 0 <= found.uniques.low <= found.uniques.high <= 1_428_675_842

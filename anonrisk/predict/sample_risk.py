@@ -16,7 +16,7 @@ from anonrisk.errors import ArgumentError, ModelError, PopulationError
 from anonrisk.measures.counts.matched import ABOVE, Attacker
 from anonrisk.measures.risk import Risk, of_release
 from anonrisk.predict.population.benedetti_franconi import of_weights
-from anonrisk.predict.population.bounds import EVERY_SIZE, LEVEL, Programme, drawn
+from anonrisk.predict.population.bounds import EVERY_SIZE, LEVEL, OF_DRAW, Programme, drawn
 from anonrisk.predict.population.dis import dis
 from anonrisk.predict.population.sample import Sample
 
@@ -418,9 +418,8 @@ class _Programme:
 
     def _of_table(self, gain: Callable[[Integers], Floats]) -> Interval:
         try:
-            people = self.programme.between(gain)
+            people = self.programme.between(gain, 1 - LEVEL - OF_DRAW)
         except ModelError:
-            # What agrees only by the solver's tolerance may not do so for another question.
             return Interval(0.0, 1.0)
-        result = drawn(people, self.sample.f, self.programme.alpha) / self.sample.n
+        result = drawn(people, self.sample.f) / self.sample.n
         return Interval(min(result.low, 1.0), min(result.high, 1.0))

@@ -1,4 +1,4 @@
-"""Bounds on a population that need no model of it: a small linear programme (P0).
+"""Bounds on a population that need no model of it: a small programme (P0).
 
 A population with D_F classes of size F gives, on average, Σ D_F P(j | F) sample classes of size j.
 The sample says what those averages can be; the programme asks how many uniques, or how many
@@ -7,10 +7,9 @@ correct matches, any population of N people has that agrees with it.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil, floor
+from math import ceil, floor, hypot
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,52 +24,61 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
-    from scipy.optimize import OptimizeResult
-
     from anonrisk.core.arrays import Floats, Integers
 
     Gain: TypeAlias = Callable[[Integers], Floats]
 
 LEVEL = 0.95
-# Sample classes up to this size have a row each in the programme, larger ones share one. Chosen:
-# more rows say more, but share the 5% among more limits, which widens each.
+# What is said beside the level, for those who ask what is likely.
+LIKELY = 0.8
+# The part of the 5% that is left for the luck of the draw, where a figure is of this very table.
+OF_DRAW = 0.01
+# Sample classes up to this size have a row each in the programme, larger ones share one. Measured:
+# bounds are as wide with 5 rows, and wider by a twentieth with 16.
 _ROWS = 8
 # Classes with this many expected members in the sample are in the last row but for 1e-16.
 _SURE = 60.0
-# A table that needs limits wider than this times is not a simple random sample. Chosen: up to here
-# they are widened, and the result says so.
-_HOPELESS = 2.0
+# How far the nearest population may be from a simple random sample, in standard deviations: the
+# root of what χ² with a degree of freedom per row exceeds in one of twenty; it has fewer, as the
+# nearest fits. Up to so many times it bounds are widened, which the result says; then given up.
+_FAR, _HOPELESS = 4.1, 2.0
 # The sizes that the programme starts with, and all those that it may use: every one up to a number,
 # then steps by a ratio. What it starts with changes hardly more than the time.
 _START = (60, 1.08)
 EVERY_SIZE = 4_000
 _ALL = (EVERY_SIZE, 1.001)
 # Sizes that are added at a time, and how often.
-_ADDED, _ROUNDS = 40, 40
-# How near, as a share, a bound comes to the best one before it is taken.
-_NEAR = 1e-4
+_ADDED, _ROUNDS = 40, 80
+# How near, as a share, a bound comes to the best one before it is taken; and of what at least.
+_NEAR, _OF_LEAST = 2e-3, 1e-3
+# What the sum of all shares weighs beside the rows, where the nearest population is sought.
+_HEAVY = 1e4
 
 
 @dataclass(frozen=True, repr=False)
 class Bounds(PrintedFields):
-    """What any population can be that agrees with the sample, at 95%.
+    """What any population can be that agrees with the sample, each figure at 95%.
 
     Attributes
     ----------
     uniques : Interval
         People who are unique in the population.
+    likely_uniques : Interval
+        The same at 80%: what is likely, beside what a gate may rely on.
     singletons_unique : Interval or None
         Share of the table's singletons who are unique in the population; none without singletons.
     matches : Interval
         Correct matches that somebody who links the table's singletons can expect.
     widened : float
-        1, or the factor by which the limits were widened because no population agreed with them.
+        1, or the factor by which the table is further from any population than a simple random
+        sample is.
     basis : str
         ``"sample"``, ``"population"`` if the table is all of it, or ``"certain"`` where the bounds
         are those that hold however the table was drawn.
     """
 
     uniques: Interval
+    likely_uniques: Interval
     singletons_unique: Interval | None
     matches: Interval
     widened: float = 1.0
@@ -99,12 +107,17 @@ def bounds(sample: Sample) -> Bounds:
     -----
     P0: the least and the largest D₁, and Σ D_F P(1 | F)/F, over all numbers D_F ≥ 0 of population
     classes of size F with Σ F D_F = N whose expected numbers of classes in the sample agree with
-    the table's. A linear programme; it assumes that everybody had the same chance to be in the
-    table.
+    the table's, all rows together: Σ (mⱼ − sⱼ)²/σⱼ² ≤ z² + d², where σⱼ is the way from sⱼ to the
+    exact limit of a Poisson mean, divided by z, and d is how far the nearest population is. It
+    assumes that everybody had the same chance to be in the table.
 
     References
     ----------
-    Bounds of this library; docs/measures/predict_population.md says how they were tested.
+    - B. W. Rust & W. R. Burrus, *Mathematical Programming and the Numerical Solution of Linear
+      Equations*, 1972: bounds on one figure of what no data determine.
+    - G. Y. Zou, W. Huang & X. Zhang, *A note on confidence interval estimation for a linear
+      function of binomial proportions*, CSDA 53, 2009: limits to both sides, put together.
+    - docs/measures/predict_population.md says how they were tested.
 
     Examples
     --------
@@ -120,23 +133,18 @@ def bounds(sample: Sample) -> Bounds:
     needed = programme.needed
     if needed > _HOPELESS:
         return replace(certainties(sample), widened=needed)
-    # The sample's own uncertainty comes on top of what it takes to agree at all; and what agrees
-    # only by the solver's tolerance may not do so for another question.
-    for factor in (1.0, 2.0) if needed == 1 else (needed + 1,):
-        programme.widened = factor
-        with suppress(ModelError):
-            all_, matches = (
-                programme.between(gain) for gain in (programme.uniques, programme.matches)
-            )
-            return _with_certainties(sample, all_, matches, programme.alpha, factor)
-    return replace(certainties(sample), widened=needed + 1)
+    try:
+        return _with_certainties(sample, programme)
+    except ModelError:
+        return replace(certainties(sample), widened=needed + 1)
 
 
 def counted(sample: Sample) -> Bounds:
     """Return what is certain of a table that is the whole population."""
     s1 = sample.s(1)
     exact = Interval(s1, s1)
-    return Bounds(exact, Interval(1.0, 1.0) if s1 else None, exact, basis="population")
+    share = Interval(1.0, 1.0) if s1 else None
+    return Bounds(exact, exact, share, exact, basis="population")
 
 
 def certainties(sample: Sample) -> Bounds:
@@ -148,34 +156,39 @@ def certainties(sample: Sample) -> Bounds:
     s1, rest = sample.s(1), sample.N - sample.n
     low = max(0, s1 - rest)
     share = Interval(low / s1, 1.0) if s1 else None
-    return Bounds(Interval(low, s1 + rest), share, Interval(low, s1), basis="certain")
+    uniques = Interval(low, s1 + rest)
+    return Bounds(uniques, uniques, share, Interval(low, s1), basis="certain")
 
 
-def _with_certainties(
-    sample: Sample, all_: Interval, matches: Interval, alpha: float, widened: float
-) -> Bounds:
+def _with_certainties(sample: Sample, programme: Programme) -> Bounds:
     """Add the luck of the draw, and take away what cannot be."""
     from scipy.special import pdtrik
 
-    sure, s1 = certainties(sample), sample.s(1)
-    uniques = Interval(
-        min(max(all_.low, sure.uniques.low), sure.uniques.high), min(all_.high, sure.uniques.high)
-    )
+    sure, s1, widened = certainties(sample), sample.s(1), programme.needed
+
+    def people(alpha: float) -> Interval:
+        asked = programme.between(programme.uniques, alpha)
+        low, high = sure.uniques
+        return Interval(min(max(asked.low, low), high), min(asked.high, high))
+
+    uniques, likely = people(1 - LEVEL), people(1 - LIKELY)
+    of_table = 1 - LEVEL - OF_DRAW
+    matches = programme.between(programme.matches, of_table)
     if not s1:
         # Nothing of this table to match: what stays is the average of tables drawn like it.
-        return Bounds(uniques, None, matches, widened)
-    result = drawn(uniques, sample.f, alpha)
+        return Bounds(uniques, likely, None, matches, widened)
+    result = drawn(people(of_table), sample.f)
     known = Interval(min(max(result.low, sure.matches.low), s1), min(result.high, s1))
     # A sum of shares of certainty varies less than a Poisson number of the same mean.
-    low = floor(pdtrik(alpha / 2, matches.low)) if matches.low >= 1 else 0
-    high = ceil(pdtrik(1 - alpha / 2, matches.high)) if matches.high > 0 else 0
+    low = floor(pdtrik(OF_DRAW / 2, matches.low)) if matches.low >= 1 else 0
+    high = ceil(pdtrik(1 - OF_DRAW / 2, matches.high)) if matches.high > 0 else 0
     result = Interval(
         min(max(low, sure.matches.low, 0), s1), min(max(high, known.low, sure.matches.low), s1)
     )
-    return Bounds(uniques, known / s1, result, widened)
+    return Bounds(uniques, likely, known / s1, result, widened)
 
 
-def drawn(people: Interval, fraction: float, alpha: float) -> Interval:
+def drawn(people: Interval, fraction: float) -> Interval:
     """Return how many of some people come into a table: a draw of each with the same chance.
 
     Without replacement it varies less, and so does a sum of shares of certainty.
@@ -183,43 +196,45 @@ def drawn(people: Interval, fraction: float, alpha: float) -> Interval:
     from scipy.special import bdtrik
 
     least, most = floor(people.low), ceil(people.high)
-    low = floor(bdtrik(alpha / 2, least, fraction)) if least else 0
-    high = ceil(bdtrik(1 - alpha / 2, most, fraction)) if most else 0
+    low = floor(bdtrik(OF_DRAW / 2, least, fraction)) if least else 0
+    high = ceil(bdtrik(1 - OF_DRAW / 2, most, fraction)) if most else 0
     return Interval(max(low, 0), high)
 
 
 class Programme:
-    """The linear programme of one sample.
+    """The programme of one sample.
 
     Its unknowns are the shares x_F of the people who are in classes of size F, so that the
-    matrix of every sample has the same scale. It starts with few sizes, and takes in those that
-    would change the answer until none would. The answer comes from the dual: whatever the solver
-    rounds is added to the bound.
+    matrix of every sample has the same scale. The answer comes from the dual: the least of
+    c·s + l + r‖c‖ with Σ cⱼ mⱼ(F) + l ≥ g(F) for every size F, where s are the sample's classes,
+    mⱼ(F) the expected ones, g what is gained, and ‖c‖ weighs each cⱼ by the limit on its side. Any
+    c and l prove a bound, and whatever the solver rounds is added to it. The norm is approached by
+    planes, and the sizes by those that would change the answer.
     """
 
     def __init__(self, sample: Sample) -> None:
         """Set up the rows."""
         self.sample = sample
-        self.widened = 1.0
-        # One part of the 5% for each row, and one for the luck of the draw.
-        self.alpha = (1 - LEVEL) / (_ROWS + 2)
-        self.low, self.high = self._limits()
-        self.half = (self.high - self.low) / 2
+        seen = [sample.s(size) for size in range(1, _ROWS + 1)]
+        self.counts = np.array([*seen, sample.u - sum(seen)], dtype=float)
         self.sizes = self._steps(*_ALL)
         # Which of the sizes are in use.
         self.used = np.flatnonzero(np.isin(self.sizes, self._steps(*_START)))
+        # Directions of the planes, (n_planes, 2 (rows + 1)).
+        self.planes = np.eye(2 * len(self.counts))
 
-    def _limits(self) -> tuple[Floats, Floats]:
-        """Return what the average number of sample classes of each size can be: (rows + 1,)."""
+    def _deviations(self, alpha: float) -> tuple[float, Floats]:
+        """Return z, and the exact limits of a Poisson mean by it: those above, then those below.
+
+        They are the ways from each count, (2 (rows + 1),), by which z standard deviations are.
+        """
         from scipy.special import gammainccinv, gammaincinv, ndtri
 
-        seen = [self.sample.s(size) for size in range(1, _ROWS + 1)]
-        counts = np.array([*seen, self.sample.u - sum(seen)], dtype=float)
-        # Exact limits of a Poisson mean, or s ± z √(s + 1) where that is wider.
-        spread = -ndtri((1 - LEVEL) / 2) * np.sqrt(counts + 1)
-        low = np.where(counts > 0, gammaincinv(np.maximum(counts, 0.5), self.alpha / 2), 0.0)
-        high = gammainccinv(counts + 1, self.alpha / 2)
-        return np.maximum(np.minimum(low, counts - spread), 0.0), np.maximum(high, counts + spread)
+        z = -float(ndtri(alpha / 2))
+        some = np.maximum(self.counts, 0.5)
+        low = np.where(self.counts > 0, gammaincinv(some, alpha / 2), 0.0)
+        above = gammainccinv(self.counts + 1, alpha / 2) - self.counts
+        return z, np.concatenate((above, self.counts - low)) / z
 
     def _steps(self, every: int, ratio: float) -> Integers:
         top = min(self.sample.N, ceil(_SURE / self.sample.f))
@@ -284,46 +299,85 @@ class Programme:
         return np.where(j <= F, np.exp(logs), 0.0)
 
     @cached_property
-    def _table(self) -> Floats:
-        """The upper limits of the programme, then the lower ones: (2 (rows + 1), n_sizes)."""
-        rows = self._chances(self.sizes) / self.sizes * (self.sample.N / self.half[:, None])
-        return np.vstack((rows, -rows))
+    def _expected(self) -> Floats:
+        """The sample classes of each row if all people were in classes of one size."""
+        return np.asarray(self._chances(self.sizes) / self.sizes * self.sample.N)
+
+    @cached_property
+    def _missed(self) -> Floats:
+        """By how much the nearest population misses each row; its sizes come into use."""
+        from scipy.optimize import nnls
+
+        deviation = np.sqrt(self.counts + 1)
+        rows = np.vstack((self._expected / deviation[:, None], np.full(len(self.sizes), _HEAVY)))
+        try:
+            shares, _ = nnls(rows, np.append(self.counts / deviation, _HEAVY), maxiter=20_000)
+        except RuntimeError:
+            # Not found: as far as can be, so that nothing relies on it.
+            return np.full_like(self.counts, self.sample.N)
+        self.used = np.union1d(self.used, np.flatnonzero(shares))
+        return np.asarray(self._expected @ (shares / shares.sum()) - self.counts)
+
+    def _misses(self, deviations: Floats) -> Floats:
+        """Return the misses above and below, in standard deviations, (2 (rows + 1),)."""
+        both = np.maximum(np.concatenate((self._missed, -self._missed)), 0.0)
+        return np.divide(both, deviations, out=np.zeros_like(both), where=both > 0)
 
     @cached_property
     def needed(self) -> float:
-        """The least factor by which the limits must be widened for any population to agree.
+        """How many times further any population is from the table than from a random sample.
 
         One, unless the table is not a simple random sample: small classes were cut from it, say.
         """
-        right = np.concatenate((self.high / self.half, -self.low / self.half))
-        extra = max(self._least(np.zeros(len(self.sizes)), right, widen=True), 0.0)
-        return 1.0 if extra < 1e-6 else 1 + extra
+        _, deviations = self._deviations(1 - LEVEL)
+        return max(1.0, float(np.linalg.norm(self._misses(deviations))) / _FAR)
 
-    def between(self, gain: Gain) -> Interval:
-        """Return the least and the largest total of a gain per person."""
-        slack = self.widened - 1.0
-        if self.needed > self.widened:
-            raise ModelError("no bounds: no population agrees with the table")
-        right = np.concatenate((self.high / self.half + slack, slack - self.low / self.half))
+    def between(self, gain: Gain, alpha: float) -> Interval:
+        """Return the least and the largest total of a gain per person; wrong with chance alpha."""
         gains = gain(self.sizes)
-        low, high = self._least(gains, right), -self._least(-gains, right)
+        low, high = -self._most(-gains, alpha), self._most(gains, alpha)
         # What was added for rounding must not make less than none of it.
-        return Interval(max(low, 0.0) * self.sample.N, max(high, 0.0) * self.sample.N)
+        return Interval(max(0.0, low) * self.sample.N, max(0.0, high) * self.sample.N)
 
-    def _least(self, cost: Floats, right: Floats, *, widen: bool = False) -> float:
-        """Bound Σ cost x from below, or the amount by which all limits must be widened."""
-        best = -np.inf
+    def _most(self, gains: Floats, alpha: float) -> float:
+        """Bound Σ gains x from above."""
+        z, deviations = self._deviations(alpha)
+        misses = self._misses(deviations)
+        distance = float(np.linalg.norm(misses))
+        # Where no population agrees, what it takes to agree at all comes on top.
+        radius = hypot(z, distance) if self.needed == 1 else z + distance
+        if distance:
+            # Without a plane in this direction the nearest population is not inside.
+            self.planes = np.vstack((self.planes, misses / distance))
+        # A limit of 0 below has no price, and nothing is gained by it.
+        open_ = deviations > 0
+        scale = deviations[open_]
+        matrix = np.vstack((self._expected, -self._expected))[open_] / scale[:, None]
+        counts = np.concatenate((self.counts, -self.counts))[open_] / scale
+        best = np.inf
         for _ in range(_ROUNDS):
-            result = _solve(cost[self.used], self._table[:, self.used], right, widen=widen)
-            dual, level = result.ineqlin.marginals, float(result.eqlin.marginals[0])
-            # The shares sum to one, so that the worst reduced cost is all that any size can add.
-            reduced = cost - dual @ self._table - level
-            best = max(best, float(right @ dual) + level + min(float(reduced.min()), 0.0))
-            new = np.flatnonzero(reduced < -1e-9)
-            new = new[~np.isin(new, self.used)]
-            if not len(new) or best >= result.fun - max(_NEAR * abs(result.fun), 1e-9):
+            result = _solve(
+                counts, radius, matrix[:, self.used], gains[self.used], self.planes[:, open_]
+            )
+            if result is None:
                 break
-            self.used = np.union1d(self.used, self._lowest(reduced, new))
+            weights, level, least = result
+            missing = gains - weights @ matrix - level
+            norm = float(np.linalg.norm(weights))
+            value = float(weights @ counts) + level + max(float(missing.max()), 0.0) + radius * norm
+            best = min(best, value)
+            if best - least <= _NEAR * max(abs(best), _OF_LEAST):
+                break
+            new = np.flatnonzero(missing > 1e-9)
+            new = new[~np.isin(new, self.used)]
+            if len(new):
+                self.used = np.union1d(self.used, self._lowest(-missing, new))
+            if norm:
+                plane = np.zeros(len(deviations))
+                plane[open_] = weights / norm
+                self.planes = np.vstack((self.planes, plane))
+        if not np.isfinite(best):
+            raise ModelError("no bounds: the programme over all populations could not be solved")
         return best
 
     @staticmethod
@@ -343,17 +397,27 @@ def _falling(start: int, top: int) -> Floats:
     return np.concatenate(([0.0], np.cumsum(logs)))
 
 
-def _solve(cost: Floats, matrix: Floats, right: Floats, *, widen: bool) -> OptimizeResult:
+def _solve(
+    counts: Floats, radius: float, matrix: Floats, gains: Floats, planes: Floats
+) -> tuple[Floats, float, float] | None:
+    """Solve for some sizes and planes; give weights, level and value of the dual, None if it fails.
+
+    `counts` is (n_weights,), `matrix` (n_weights, n_sizes), `gains` (n_sizes,), `planes`
+    (n_planes, n_weights).
+    """
     from scipy.optimize import linprog
 
-    shares = np.ones(len(cost))
-    if widen:
-        cost, shares = np.append(np.zeros(len(cost)), 1.0), np.append(shares, 0.0)
-        matrix = np.hstack((matrix, np.full((len(matrix), 1), -1.0)))
-    result = linprog(cost, matrix, right, shares[None, :], [1.0], method="highs")
+    n_sizes, n_planes = len(gains), len(planes)
+    shares = np.concatenate((np.ones(n_sizes), np.zeros(n_planes)))
+    result = linprog(
+        np.concatenate((-gains, np.zeros(n_planes))),
+        np.vstack((np.hstack((matrix, -planes.T)), 1 - shares)),
+        np.append(counts, radius),
+        shares[None, :],
+        [1.0],
+        method="highs",
+    )
     if not result.success:
-        raise ModelError(
-            "no bounds: the linear programme over all populations that agree with the table "
-            f"could not be solved (status {result.status})"
-        )
-    return result
+        return None
+    weights = np.maximum(-result.ineqlin.marginals[:-1], 0.0)
+    return weights, -float(result.eqlin.marginals[0]), -float(result.fun)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core import pictures, render
 from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
-from anonrisk.predict.population.bounds import LEVEL
+from anonrisk.predict.population.bounds import LEVEL, LIKELY
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class PopulationEstimate(Document, render.PrintedTable):
         People in the population, records in the table, and its singletons.
     uniques : Interval
         Bounds on the number of people who are unique in the population.
+    likely_uniques : Interval
+        The same at 80%.
     singletons_unique : Interval or None
         Bounds on the share of the table's singletons who are unique in the population; none where
         the table has no singletons.
@@ -62,6 +64,7 @@ class PopulationEstimate(Document, render.PrintedTable):
     n_records: int
     singletons: int
     uniques: Interval
+    likely_uniques: Interval
     singletons_unique: Interval | None
     matches: Interval
     widened: float
@@ -75,7 +78,14 @@ class PopulationEstimate(Document, render.PrintedTable):
     _document = (
         *("qid", "unit", "missing", "n_dropped", "population_size", "n_records"),
         *("sampling_fraction", "singletons", "level", "basis", "assumes", "widened", "uniques"),
-        *("unique_fraction", "singletons_unique", "matches", "match_fraction", "estimates"),
+        *(
+            "likely_uniques",
+            "unique_fraction",
+            "singletons_unique",
+            "matches",
+            "match_fraction",
+            "estimates",
+        ),
     )
 
     @property
@@ -203,11 +213,13 @@ class PopulationEstimate(Document, render.PrintedTable):
     def _lines(self) -> list[str]:
         by = f" by {render.joined(self.qid)}" if self.qid else ""
         people = f"{self.population_size:,} people"
-        share = self.unique_fraction
+        share, likely = self.unique_fraction, ""
+        if self.basis == "sample":
+            likely = f"; at {render.percent(LIKELY)} {_between(self.likely_uniques)}"
         lines = [
             (
                 f"Of {people}, {_between(self.uniques)} ({_shares(share)}) are unique{by}: "
-                f"{self.assumes}."
+                f"{self.assumes}{likely}."
             )
         ]
         table = (

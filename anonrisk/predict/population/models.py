@@ -465,6 +465,7 @@ def _result(
         n_records=sample.n,
         singletons=sample.s(1),
         uniques=result.uniques,
+        likely_uniques=result.likely_uniques,
         singletons_unique=result.singletons_unique,
         matches=result.matches,
         widened=result.widened,
