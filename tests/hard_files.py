@@ -394,7 +394,7 @@ JSON = {
     ),
     "letters that take two escapes": json_table('{"a": "\\ud83d\\ude00"}\n', ["a"], ("😀",)),
     "half a letter in JSON": json_table(
-        '{"a": "\\ud83d"}\n', ["a"], ("\ud83d",), spark_refuses="half a letter"
+        '{"a": "\\ud83d"}\n', ["a"], ("\ud83d",), spark_refuses="half a character"
     ),
     "JSON in gz": table(gzip.compress(b'{"a": "1"}\n'), ["a"], ("1",), name="t.jsonl.gz"),
 }
