@@ -547,7 +547,9 @@ def _cause(measured: Measured) -> str:
     of_absent = [text for text in sentences if measured.absent and _NOT_THERE in text]
     if of_absent:
         return of_absent[0].partition(" could not be assessed: ")[2]
-    return sentences[0] if sentences else "nothing was checked."
+    if not sentences:
+        return "nothing was checked."
+    return sentences[0].removeprefix("The table could not be assessed: ")
 
 
 def _why(measured: Measured, people: People) -> str:
