@@ -125,7 +125,8 @@ class NumberRanges(ByRegion):
         first, last = boxes.T
         numbers = (first == 0) & (last == self.missing - 1)
         starred = numbers | ((first < last) & (last == self.missing))
-        return starred & ((first > 0) | (last < last.max(initial=0))) & (not self.kept)
+        partial = (first > 0) | (last < last.max(initial=0))
+        return np.asarray(starred & partial & (not self.kept))
 
     def overlaps(self, boxes: Integers) -> bool:
         """Return whether a number is in two of the ranges; `boxes` as in `with_labels`."""

@@ -417,7 +417,7 @@ def _solve(
         [1.0],
         method="highs",
     )
-    if not result.success:
+    if not result.success or result.fun is None:
         return None
     weights = np.maximum(-result.ineqlin.marginals[:-1], 0.0)
     return weights, -float(result.eqlin.marginals[0]), -float(result.fun)
