@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
+from anonrisk.core.interrupt import limited, time_is_up
 from anonrisk.policy.budgets.base import ReleaseBudget, TableBudget
 from anonrisk.policy.finding import about_of, named_once
 from anonrisk.policy.judge import Judge
@@ -213,7 +214,9 @@ def _sentence(tried: Sequence[Without | WithoutSeveral]) -> str:
 # ---- measuring ----------------------------------------------------------------------------------
 
 
-def explain(gate: Gate, findings: Sequence[Finding], plans: Trials | None) -> Explanation:
+def explain(
+    gate: Gate, findings: Sequence[Finding], plans: Trials | None, seconds: float | None = None
+) -> Explanation:
     """Measure every budget that did not pass once more, without each column in turn.
 
     Where none is enough, each column is measured alone. One that does not pass alone passes in no
@@ -222,8 +225,9 @@ def explain(gate: Gate, findings: Sequence[Finding], plans: Trials | None) -> Ex
     measured there as well.) Of the others those with most classes are dropped first. That is at
     most two measurements a column, and the pairs of few.
 
-    Then `plans`, if any may help, tries the policy as a whole: a plan made for it, and the fewest
-    columns left out that are enough for every budget.
+    What is not measured after so many seconds is left out. Then `plans`, if any may help, tries
+    the policy as a whole: a plan made for it, and the fewest columns left out that are enough for
+    every budget.
     """
     policy, frame = gate.policy, gate.frame
     named = attempt(lambda: policy_for(policy, frame))
@@ -236,15 +240,16 @@ def explain(gate: Gate, findings: Sequence[Finding], plans: Trials | None) -> Ex
     # What is about more than classes of this table, no column of it decides.
     others = (ReleaseBudget, TableBudget)
     asked = [_Asked(f, b) for f, b in result if b is not None and not isinstance(b, others)]
-    measured = _Measurements(table, policy, gate.population)
+    measured = _Measurements(table, policy, gate.population, seconds)
     singles: list[Without] = []
     unsolved: list[_Asked] = []
-    for item, outcomes in measured.run([(item, [(name,) for name in item.qid]) for item in asked]):
-        ranked = sorted(outcomes, key=item.gain, reverse=True)
-        singles += [Without(outcome.dropped[0], item.finding, outcome.after) for outcome in ranked]
-        if not any(outcome.after.passed for outcome in ranked):
-            unsolved.append(item)
-    explanation = Explanation(tuple(singles), tuple(_together(measured, unsolved)))
+    with limited(seconds):
+        for item, outcomes in measured.run([(item, [(c,) for c in item.qid]) for item in asked]):
+            ranked = sorted(outcomes, key=item.gain, reverse=True)
+            singles += [Without(tried.dropped[0], item.finding, tried.after) for tried in ranked]
+            if not any(outcome.after.passed for outcome in ranked):
+                unsolved.append(item)
+        explanation = Explanation(tuple(singles), tuple(_together(measured, unsolved)))
     if plans is None:
         return explanation
     direct = direct_columns(policy, table.published)
@@ -286,7 +291,7 @@ def _together(measured: _Measurements, unsolved: Sequence[_Asked]) -> Iterator[W
     for item, alone in measured.run([(item, _all_but_one(item.qid)) for item in wide]):
         if any(outcome.after.passed for outcome in alone):
             longer.append((item, _several(item.qid, alone)))
-        else:
+        elif alone:
             yield item.without(max(alone, key=item.gain))
     for item, outcomes in measured.run(longer):
         enough = sorted((o for o in outcomes if o.after.passed), key=item.gain, reverse=True)
@@ -341,11 +346,12 @@ class _Tried:
 
 @dataclass(frozen=True)
 class _Measurements:
-    """Measures quasi-identifiers without some of their columns."""
+    """Measures quasi-identifiers without some of their columns, as long as there is time."""
 
     table: CheckedTable
     policy: Terms
     population: Any
+    seconds: float | None
 
     def run(
         self, asked: Sequence[tuple[_Asked, Sequence[tuple[Name, ...]]]]
@@ -354,18 +360,34 @@ class _Measurements:
         wanted: dict[Qid, list[Budget]] = {}
         for item, lists in asked:
             for dropped in lists:
-                wanted.setdefault(_without(item.qid, dropped), []).append(item.budget)
-        measured = measure(self.table, self.policy, wanted, self.population) if wanted else {}
+                budgets = wanted.setdefault(_without(item.qid, dropped), [])
+                # One budget has a finding for each sensitive column.
+                if item.budget not in budgets:
+                    budgets.append(item.budget)
+        measured = self._measured(wanted)
         for item, lists in asked:
             yield (
                 item,
                 [tried for dropped in lists for tried in self._tried(item, dropped, measured)],
             )
 
+    def _measured(self, wanted: Mapping[Qid, Sequence[Budget]]) -> dict[Qid, Evidence]:
+        """Measure all together, or with a time limit one by one until it is over."""
+        if self.seconds is None:
+            return measure(self.table, self.policy, wanted, self.population) if wanted else {}
+        results: dict[Qid, Evidence] = {}
+        for qid, budgets in wanted.items():
+            if time_is_up("what would help"):
+                break
+            results |= measure(self.table, self.policy, {qid: budgets}, self.population)
+        return results
+
     def _tried(
         self, size: _Asked, dropped: tuple[Name, ...], measured: Mapping[Qid, Evidence]
     ) -> Iterator[_Tried]:
         rest, finding = _without(size.qid, dropped), size.finding
+        if rest not in measured:
+            return
         sensitive = () if finding.sensitive is None else (finding.sensitive,)
         context = context_of(self.policy, replace(self.table.roles, sensitive=sensitive))
         judge = Judge(rest, measured[rest], context)

@@ -216,7 +216,8 @@ class Verdict:
         frame : DataFrame, optional
             The table; left out, the one that was checked. A verdict that was stored has none.
         time_limit : float, optional
-            Seconds after which the search for a plan ends, as in `anonrisk.PlanOptions`.
+            Seconds after which columns are no longer left out in turn, and the same for the search
+            of a plan, as in `anonrisk.PlanOptions`.
 
         Returns
         -------
@@ -251,7 +252,7 @@ class Verdict:
         if self.status == FAIL:
             blocking = [finding for finding in open_ if finding.blocks(self.fail_on)]
             trials = Trials(gate, blocking, rows_of(self), self.fail_on, time_limit)
-        return explain(gate, open_, trials)
+        return explain(gate, open_, trials, time_limit)
 
     # ---- leaving and coming back ------------------------------------------------------------
 
