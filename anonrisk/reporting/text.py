@@ -131,7 +131,7 @@ class People:
         """Write how many of all that is."""
         whole = self.count(sizes.n_records)
         if people is None:
-            return f"{'Some' if sizes.n_records <= FLOOR else f'Fewer than {FLOOR}'} of {whole}"
+            return f"Fewer than {FLOOR} of {whole}"
         return f"{people:,} of {whole} ({percent(people / sizes.n_records)})"
 
     def alone_sentence(self) -> str:
