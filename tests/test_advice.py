@@ -167,3 +167,17 @@ def test_what_leaves_another_doubt_is_no_advice():
     assert explained.steps[-1] == doubt
     nothing, *_ = table.anon.report(policy=policy).to_dict()["verdict"]["next"]
     assert nothing == "Nothing that was tried lets this table pass."
+
+
+def test_columns_are_left_out_in_turn_until_the_time_is_over():
+    table = pd.DataFrame(
+        {"a": list("1234"), "b": list("xxyy"), "s": list("uvuv"), "t": list("uuvv")}
+    )
+    policy = Policy(quasi=["a", "b"], sensitive=["s", "t"], k=2, ldiv=2)
+    verdict = policy.check(table)
+    whole, some = verdict.explain(time_limit=60), verdict.explain(time_limit=1e-9)
+    assert whole.columns == verdict.explain().columns
+    assert len(whole.columns) > 0
+    assert (some.columns, some.together) == ((), ())
+    # What was measured beyond the limit is what is needed to say whether a plan is enough.
+    assert some.trials
