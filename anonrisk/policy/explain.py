@@ -371,7 +371,7 @@ class _Measurements:
                 [tried for dropped in lists for tried in self._tried(item, dropped, measured)],
             )
 
-    def _measured(self, wanted: Mapping[Qid, Sequence[Budget]]) -> dict[Qid, Evidence]:
+    def _measured(self, wanted: dict[Qid, list[Budget]]) -> dict[Qid, Evidence]:
         """Measure all together, or with a time limit one by one until it is over."""
         if self.seconds is None:
             return measure(self.table, self.policy, wanted, self.population) if wanted else {}
