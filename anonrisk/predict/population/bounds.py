@@ -50,7 +50,7 @@ _ALL = (EVERY_SIZE, 1.001)
 # Sizes that are added at a time, and how often.
 _ADDED, _ROUNDS = 40, 80
 # How near, as a share, a bound comes to the best one before it is taken; and of what at least.
-_NEAR, _OF_LEAST = 2e-3, 1e-3
+_NEAR, _OF_LEAST = 5e-3, 1e-3
 # What the sum of all shares weighs beside the rows, where the nearest population is sought.
 _HEAVY = 1e4
 
