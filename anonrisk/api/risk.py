@@ -88,7 +88,7 @@ def risk(
 
     F is counted where `population` is given. A sample bounds it (P12): with `sampling_fraction` and
     `population_size` each class by itself, also after small classes were removed; with
-    `unsuppressed` also by a linear programme over all populations that agree with the table, and
+    `unsuppressed` also by a convex programme over all populations that agree with the table, and
     the smaller bound is taken. With `cluster` the bound counts clusters. With neither, with
     `weight`, and for households only F ≥ f holds: nobody reaches more than the prosecutor.
     Benedetti and Franconi's model (P10), shown with weights, is no bound.

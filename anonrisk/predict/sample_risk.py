@@ -389,7 +389,7 @@ def _bounded(
 
 
 class _Programme:
-    """The linear programme of a sample, asked about this very table."""
+    """The programme of a sample, asked about this very table."""
 
     def __init__(self, sample: Sample) -> None:
         self.sample, self.programme = sample, Programme(sample)
