@@ -75,7 +75,13 @@ class Asking:
         for name, value in own.items():
             if value is not None:
                 connection.putheader(name, value)
+        # All at once: what refuses the head does not wait for the body, and one that arrives later
+        # resets the connection before the refusal is read.
+        parts = []
+        connection.connect()
+        connection.send = parts.append
         connection.endheaders(sent if method == "POST" else None)
+        connection.sock.sendall(b"".join(parts))
         answer = connection.getresponse()
         told = answer.status, answer.read(), answer.headers
         connection.close()
