@@ -36,6 +36,7 @@ TABLES = st.lists(
 ).map(lambda rows: pd.DataFrame(rows, columns=["age", "sex", "ill"]))
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(TABLES, st.integers(1, 4), st.sampled_from([1, 2]))
 def test_what_is_said_of_a_plan_is_what_the_gate_says_of_it(table, k, distinct):
@@ -63,6 +64,7 @@ def test_what_is_said_of_a_plan_is_what_the_gate_says_of_it(table, k, distinct):
         assert not any("the result passes" in step for step in explained.advice())
 
 
+@pytest.mark.slow
 def test_a_step_that_does_not_reach_the_limit_is_no_advice():
     table = datasets.hospital(2_000).drop_duplicates("patient")[ADMISSIONS]
     policy = Policy(quasi=ADMISSIONS, max_unique_fraction=0.01)

@@ -336,6 +336,7 @@ def test_the_best_pair_where_no_column_alone_changes_anything():
     assert stored["advice"] == list(found.advice())
 
 
+@pytest.mark.slow
 def test_where_dropping_is_not_enough_it_says_so():
     everybody = list(range(6))
     cells = dict.fromkeys("abcdefg", everybody)
@@ -349,6 +350,7 @@ def test_where_dropping_is_not_enough_it_says_so():
     assert "dropping columns is not enough" in two.advice()[-1]
 
 
+@pytest.mark.slow
 def test_several_columns_are_dropped_in_the_order_in_which_they_help():
     random = np.random.default_rng(0)
     cells = {f"c{i}": random.integers(0, values, 2_000).tolist() for i, values in
@@ -361,6 +363,7 @@ def test_several_columns_are_dropped_in_the_order_in_which_they_help():
     assert pd.DataFrame(cells).anon.k(kept) == several.after.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 5, 6, 12])
 def test_the_work_of_an_explanation_is_bounded(monkeypatch, n):
     measured = []

@@ -379,6 +379,7 @@ def test_hashes_that_are_numbered_once_are_told_apart_as_well(these, others):
     assert set(numbers) == set(range(n))
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(data=st.data())
 def test_all_releases_together_are_their_states_merged(data):

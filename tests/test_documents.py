@@ -76,6 +76,7 @@ def test_a_long_text_is_not_repeated_without_limit():
     assert "too large" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [300_000, 600_000])
 @pytest.mark.parametrize("entry", ["- ab\n", "- {a: 1}\n", "- [1, [2]]\n"])
 def test_a_long_list_is_refused_within_a_second(entry, length, tmp_path):
@@ -91,6 +92,7 @@ def test_a_long_list_is_refused_within_a_second(entry, length, tmp_path):
     assert time.process_time() - start < 4
 
 
+@pytest.mark.slow
 def test_documents_that_programs_write_may_have_more_values():
     pytest.importorskip("yaml")
     assert len(READER.yaml("- a\n" * 11_000)) == 11_000

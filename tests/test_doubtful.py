@@ -66,6 +66,7 @@ def test_room_is_a_truth_within_the_bounds_that_is_twice_off(figure, one, other)
     assert leaves_room(figure, Interval(low, high)) == far
 
 
+@pytest.mark.slow
 def test_the_note_says_how_much_room_there_is():
     sample = Sample.of({1: 300, 2: 40, 3: 12, 9: 3}, 8_000)
     plain, known = pitman(sample), bounds(sample)

@@ -81,6 +81,7 @@ PEOPLE = pd.DataFrame(
 KINDS = {"age": "number", "height": "number", "bmi": "number", "born": "date", "zip": "text"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["full-domain", "multidimensional"])
 @pytest.mark.parametrize(
     "columns", [["age", "sex"], ["height", "bmi"], ["born", "age"], ["zip", "born", "height"]]

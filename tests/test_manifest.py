@@ -110,6 +110,7 @@ def test_what_is_read_is_written_the_same(value):
     assert canonical(json.loads(text)) == text
 
 
+@pytest.mark.slow
 def test_every_byte_counts():
     """Whichever byte is another one, in whichever bit: it is not read, or does not verify."""
     manifest = manifest_of(tables=(), verdict={"status": "pass", "x": 0.25}).sealed(KEY)

@@ -67,6 +67,7 @@ def test_doubt_is_no_pass(check):
     assert "✅" not in told
 
 
+@pytest.mark.slow
 def test_many_findings_are_cut(check):
     Path("w.csv").write_text(",".join(f"c{i}" for i in range(30)) + "\n" + ",".join("1" * 30))
     rules = [{"columns": [f"c{i}"], "budgets": {"k": 2}} for i in range(30)]

@@ -80,6 +80,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["multidimensional", "full-domain"])
 @pytest.mark.parametrize("cells", SMALL)
 def test_credibility_is_that_of_trying_every_table(cells, method):
@@ -204,6 +205,7 @@ def test_a_bound_is_never_below(cells, monkeypatch):
         assert ("not bounded" in repr(bounded)) is (known.n_unbounded > 0)
 
 
+@pytest.mark.slow
 def test_a_bound_of_many_persons():
     # 40 of each age, and 12 of them all have x.
     others = list("abcdefghijklmnopq" * 4)

@@ -87,6 +87,7 @@ def gap_of(table, k, **more):
 # ---- exact -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_best_is_that_of_trying_every_partition(seed, k):
@@ -107,6 +108,7 @@ def test_the_best_keeps_to_goals(seed):
     assert gap.loss >= gap.least - 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_best_counts_persons(seed):
     table = texts(seed, n=12)
@@ -157,6 +159,7 @@ def ratios(seeds, k):
         yield plan.gap(table).ratio
 
 
+@pytest.mark.slow
 def test_the_first_of_the_forty_tables():
     assert [*ratios(range(3), k=3)] == pytest.approx([1.103, 1.132, 1.071], abs=1e-3)
 
@@ -196,6 +199,7 @@ def cheapest_by_trying(table, k):
     return total / len(table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_the_bound_is_each_records_cheapest_region(seed, monkeypatch):
     table = texts(seed, n=14)
@@ -207,6 +211,7 @@ def test_the_bound_is_each_records_cheapest_region(seed, monkeypatch):
     assert gap.least <= exact.least + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["entropy", "range"])
 @given(data=st.data())
 @settings(max_examples=10)

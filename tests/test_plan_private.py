@@ -77,6 +77,7 @@ def test_the_plan_is_the_best_of_all(frame):
     assert found.private_information_loss == pytest.approx(min(losses.values()), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_column_that_tells_keeps_its_detail(frame):
     table = frame(CELLS).anon.declare(quasi=QID, sensitive="ill")
     private = table.anon.plan(k=4, max_suppressed=0, options=anonrisk.PlanOptions(loss="private"))

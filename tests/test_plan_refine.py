@@ -98,6 +98,7 @@ def test_it_is_taken_where_it_wins_and_named():
     assert plan.after.loss < 0.95 * by_region
 
 
+@pytest.mark.slow
 def test_goals_hold_in_what_is_refined(candidates):
     table = pd.DataFrame(people(400, seed=3))
     names = ["age", "zip"]

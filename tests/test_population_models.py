@@ -224,6 +224,7 @@ def test_limits_are_exact_for_a_poisson_mean():
     assert not low[counts == 0].any()
 
 
+@pytest.mark.slow
 def test_a_population_of_millions_is_bounded_too():
     model, N = Pitman(2e6, 0.4), 60_000_000
     classes = {size: round(model.expected_classes(10**6, size)) for size in range(1, 40)}
@@ -444,6 +445,7 @@ def test_fits_without_an_answer_are_errors():
         snb({1: 1, 2: 400}, 1200)
 
 
+@pytest.mark.slow
 def test_dankar_follows_its_rule():
     high = Sample.of({1: 400, 2: 150, 3: 60, 4: 30, 5: 10}, 1500)
     assert dankar(high).uniques == min(zayatz(high).uniques, snb(high).uniques)
@@ -452,6 +454,7 @@ def test_dankar_follows_its_rule():
     assert "zayatz" in dankar(alone).note
 
 
+@pytest.mark.slow
 def test_dankar_takes_no_doubtful_model():
     low = Sample.of({1: 400, 2: 60, 3: 12, 9: 3}, 50_000)
     assert estimate(low)["pitman"].doubtful

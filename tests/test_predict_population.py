@@ -95,6 +95,7 @@ def test_weights(frame, missing):
     )
 
 
+@pytest.mark.slow
 def test_equal_weights_are_a_sampling_fraction(frame):
     table = frame(CELLS)
     found = table.anon.predict_population(QID, weight="same")
@@ -125,6 +126,7 @@ def independence_oracle(rows, qid, fraction):
     return unique, match, bias, bias / math.sqrt(spread)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:loglinear. columns taken:anonrisk.errors.ApproximationWarning")
 def test_independent_columns(frame):
     table = frame(CELLS)
@@ -143,6 +145,7 @@ def test_independent_columns(frame):
     assert dropped["loglinear"].uniques == pytest.approx(unique / len(complete) * 2000, rel=1e-11)
 
 
+@pytest.mark.slow
 def test_columns_that_are_not_independent_are_noticed(frame):
     values = [int(x) for x in np.minimum(np.random.default_rng(6).geometric(0.01, 400), 400)]
     twice = {"a": values, "b": [x // 2 for x in values]}

@@ -77,6 +77,7 @@ def exact(left, came, shares):
     return chance
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(counts=few, data=st.data())
 def test_the_bound_is_no_less_than_the_chance_by_any_coins(counts, data):
@@ -106,6 +107,7 @@ def test_of_profiles_that_are_always_as_large_more_is_asked():
 # ---- simulated -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.8])
 @pytest.mark.parametrize("sensitive", ["illness", None])
 def test_renewed_identifiers_are_seen_in_95_of_100(share, sensitive):
@@ -117,6 +119,7 @@ def test_renewed_identifiers_are_seen_in_95_of_100(share, sensitive):
     assert seen >= 19
 
 
+@pytest.mark.slow
 def test_renewed_identifiers_are_seen_beside_ordinary_churn():
     seen = 0
     for seed in range(20):
@@ -134,6 +137,7 @@ def test_values_that_change_every_month_hide_nothing():
     assert compared(before, now.assign(illness=rng.integers(0, 4, len(now)))).renewed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "classes", "rate", "months"),
     [(500, 20, 0.01, 1), (500, 20, 0.05, 1), (2_000, 4, 0.05, 1), (2_000, 100, 0.05, 12)],
@@ -148,6 +152,7 @@ def test_ordinary_churn_is_not_taken_for_it(n, classes, rate, months):
     assert seen == 0
 
 
+@pytest.mark.slow
 def test_classes_that_differ_in_who_comes_and_goes_are_ordinary():
     # Only some classes change, and all of them have the same size.
     for seed in range(10):

@@ -571,6 +571,7 @@ def test_passes_are_counted_once_each(monkeypatch):
     assert found.passes == 2
 
 
+@pytest.mark.slow
 def test_nothing_is_told_of_people_outside_a_table_that_lost_its_rare_ones():
     table = pd.DataFrame({"zip": ["a"] * 60 + ["b"] * 60})
     policy = Policy(quasi="zip", k=2, sampling_fraction=0.1, unsuppressed=True)

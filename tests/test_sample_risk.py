@@ -221,6 +221,7 @@ def test_a_table_that_contradicts_what_is_said_gets_no_bound_but_the_certain_one
         few.risk(population_size=15, unsuppressed=True)
 
 
+@pytest.mark.slow
 def test_the_population_and_the_fraction_say_the_same():
     sizes = ClassSizes([1, 2, 9], [40, 20, 5])
     by_share = sizes.risk(sampling_fraction=0.05, unsuppressed=True)
@@ -252,6 +253,7 @@ def test_every_engine_bounds_alike(frame):
     assert certain.household.average_interval.low == 0
 
 
+@pytest.mark.slow
 def test_one_count_is_enough(monkeypatch):
     from anonrisk.engines.pandas import PandasEngine
 
@@ -293,6 +295,7 @@ def adult_like():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "status"),
     [

@@ -113,6 +113,7 @@ def lattices(table, k):
     return Lattice.of(counted, offered, k), Lattice.of(counted, offered, k)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(*[st.integers(0, 6)] * 3), min_size=3, max_size=60), st.integers(2, 5))
 def test_small_classes_are_counted_as_nodes_are_measured(rows, k):
     table = pd.DataFrame(rows, columns=["x", "y", "z"])
@@ -269,6 +270,7 @@ def test_a_policy_that_only_warns_needs_no_plan():
         people().anon.plan(asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [WHOLE, "auto"])
 def test_a_price_is_the_loss_of_the_plan_that_would_be_made(method):
     table, options = people(), PlanOptions(method=method)

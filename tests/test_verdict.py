@@ -482,6 +482,7 @@ def test_predictions_are_judged_by_the_upper_end(monkeypatch, estimate, high, st
         assert "The interval contains the limit" in found.sentence
 
 
+@pytest.mark.slow
 def test_real_predictions_and_populations():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.integers(0, 12, 1_000), "b": rng.integers(0, 5, 1_000)})
