@@ -68,6 +68,12 @@ def pytest_addoption(parser):
         help="how much of what is no contract is drawn for each kind of table but plain pandas",
     )
     parser.addoption(
+        "--slow-share",
+        type=float,
+        default=1.0,
+        help="how much is drawn of what is marked slow",
+    )
+    parser.addoption(
         "--draw", metavar="SEED", help="what the share is drawn by, in place of the commit"
     )
 
@@ -75,8 +81,9 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if unknown := {*engines(config)} - {*KINDS}:
         raise pytest.UsageError(f"--engines: {', '.join(unknown)}; there are {', '.join(KINDS)}")
-    if not 0 <= config.getoption("--share") <= 1:
-        raise pytest.UsageError("--share is a share from 0 to 1")
+    for option in ("--share", "--slow-share"):
+        if not 0 <= config.getoption(option) <= 1:
+            raise pytest.UsageError(f"{option} is a share from 0 to 1")
     named = config.getoption("--hypothesis-profile")
     settings.load_profile(named or ("quick" if engines(config) == ["plain"] else "day"))
 
@@ -119,8 +126,9 @@ def drawn(seed: str, name: str, share: float) -> bool:
 
 
 def pytest_report_header(config):
-    share = config.getoption("--share")
-    return f"drawn beside the contract: {share:.0%}, by --draw {seed_of(config)}" * (share < 1)
+    share, slow = config.getoption("--share"), config.getoption("--slow-share")
+    drawn_too = f"drawn beside the contract: {share:.0%}, of what is slow {slow:.0%}"
+    return f"{drawn_too}, by --draw {seed_of(config)}" * (min(share, slow) < 1)
 
 
 def refuse_late_contract(items):
@@ -148,21 +156,22 @@ def kind_of(item):
     return item.callspec.params.get("frame") if hasattr(item, "callspec") else None
 
 
+def share_of(item, config) -> float:
+    """How often a test is drawn: the contract always, what no lane draws always too."""
+    if item.get_closest_marker("contract"):
+        return 1.0
+    if kind_of(item) not in (None, "pandas"):
+        return config.getoption("--share")
+    return config.getoption("--slow-share") if item.get_closest_marker("slow") else 1.0
+
+
 def pytest_collection_modifyitems(config, items):
     named = engines(config)
     refuse_late_contract(items)
-    share = config.getoption("--share")
-    if share < 1:
-        seed = seed_of(config)
-        left_out = {
-            item
-            for item in items
-            if kind_of(item) not in (None, "pandas")
-            and item.get_closest_marker("contract") is None
-            and not drawn(seed, item.nodeid, share)
-        }
-        config.hook.pytest_deselected(items=[*left_out])
-        items[:] = [item for item in items if item not in left_out]
+    seed = seed_of(config)
+    left_out = {item for item in items if not drawn(seed, item.nodeid, share_of(item, config))}
+    config.hook.pytest_deselected(items=[*left_out])
+    items[:] = [item for item in items if item not in left_out]
     for item in items:
         wants = {mark.args[0] if mark.args else "spark" for mark in item.iter_markers("spark")}
         # Some that take no table of a kind compare with pandas on every version: once is enough.

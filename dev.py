@@ -112,17 +112,27 @@ GATE = Lane("gates, quick tests", LATEST, (*QUICK, *there(OF_GATES)))
 
 ALL_EXAMPLES = ("--hypothesis-profile", "night")
 # What takes a table of some kind is in the lanes of its engine.
-LATE_OR_PROPERTY = ("-m", "(nightly or hypothesis) and not engine", *ALL_EXAMPLES)
+NO_ENGINE = "(nightly or slow or hypothesis) and not engine"
 EVERY_CASE = ("-m", "engine", "-o", "testpaths=tests")
 ENGINE_TESTS = (*EVERY_CASE, *ALL_EXAMPLES)
 SPARK_TESTS = ("-m", "(engine or spark) and not nightly")
-# Beside the contract, which every kind of table runs whole, a fiftieth by commit and name.
-DRAWN = ("-o", "testpaths=tests", "--share", "0.02")
+# Beside the contract, which every kind of table runs whole, a fiftieth by commit and name; of what
+# is slow and takes no other table than pandas, a quarter.
+SHARES = ("--share", "0.02", "--slow-share", "0.25")
+DRAWN = ("-o", "testpaths=tests", *SHARES)
 BY_DAY = ("-m", "engine and not nightly", *DRAWN)
 PANDAS = ("--engines", "pandas,arrow,arrow_more")
 ALL_OF_THEM = ("--engines", "pandas,arrow,spark")
+# Two halves that take equally long, so that neither is left to run alone at the end.
+HALVES = {
+    "to H": ("--ignore-glob=tests/test_[!a-h]*", "--ignore=anonrisk"),
+    "from I": ("--ignore-glob=tests/test_[a-h]*",),
+}
 LANES = (
-    Lane("pandas and Arrow", LATEST, (*PANDAS, "-m", "not nightly", "--share", "0.02")),
+    *(
+        Lane(f"pandas and Arrow, {title}", LATEST, (*PANDAS, "-m", "not nightly", *SHARES, *half))
+        for title, half in HALVES.items()
+    ),
     Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, *DRAWN)),
     # As Spark is where nobody sets anything: with code generation and adaptive execution.
     Lane("Spark Connect", LATEST, ("--engines", "connect", *BY_DAY)),
@@ -131,7 +141,12 @@ LANES = (
 )
 # The longest first, so that none is left to run alone at the end.
 NIGHTLY = (
-    Lane("nightly tests, properties", LATEST, (*ALL_OF_THEM, *LATE_OR_PROPERTY)),
+    *(
+        Lane(
+            f"nightly tests, {title}", LATEST, (*ALL_OF_THEM, "-m", NO_ENGINE, *ALL_EXAMPLES, *half)
+        )
+        for title, half in HALVES.items()
+    ),
     # Where an example is a job, as many as by day.
     Lane("oldest versions, all cases", OLDEST, ("--engines", OLD_ENGINES, *EVERY_CASE)),
     Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *EVERY_CASE)),

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import tarfile
+from fnmatch import fnmatch
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -50,15 +51,28 @@ def test_every_test_is_in_a_lane_of_every_day_or_of_the_night(dev):
     def selects(lane):
         return lane.args[lane.args.index("-m") + 1]
 
-    first, second, *others = map(selects, dev.LANES)
-    assert (first, second) == ("not nightly", "(engine or spark) and not nightly")
-    assert set(others) == {"engine and not nightly"}
+    def halves(lanes):
+        return [[one for one in lane.args if one.startswith("--ignore")] for lane in lanes]
+
+    first, second, of_spark, *others = dev.LANES
+    assert selects(first) == selects(second) == "not nightly"
+    assert selects(of_spark) == "(engine or spark) and not nightly"
+    assert {*map(selects, others)} == {"engine and not nightly"}
     night = [lane for lane in dev.NIGHTLY if lane.env.pins]
-    engines = ["engine"] * (len(night) - 1)
-    assert [*map(selects, night)] == ["(nightly or hypothesis) and not engine", *engines]
+    late, of_engines = night[:2], night[2:]
+    assert {*map(selects, late)} == {"(nightly or slow or hypothesis) and not engine"}
+    assert {*map(selects, of_engines)} == {"engine"}
+    # A file is left out of one half, and of no other lane.
+    names = [f"tests/{path.name}" for path in (ROOT / "tests").glob("test_*.py")]
+    for lanes in ((first, second), late):
+        (one, docstrings), (other,) = halves(lanes)
+        assert docstrings == "--ignore=anonrisk"
+        globs = [option.removeprefix("--ignore-glob=") for option in (one, other)]
+        assert all(sum(fnmatch(name, glob) for glob in globs) == 1 for name in names)
+    assert not any(halves((of_spark, *others, *of_engines)))
     # The night leaves no case out, and tries every example where one is not a job.
-    assert not [lane.title for lane in night if "--share" in lane.args]
-    of_jobs = [lane for lane in night if lane.args[-2:] != ("--hypothesis-profile", "night")]
+    assert not [lane.title for lane in night if {"--share", "--slow-share"} & {*lane.args}]
+    of_jobs = [lane for lane in night if "--hypothesis-profile" not in lane.args]
     assert [lane.args[1] for lane in of_jobs] == ["pandas,pandas_on_spark", "connect", "spark"]
 
 
@@ -66,7 +80,7 @@ def test_by_day_and_by_night_every_kind_of_table_is_asked(dev):
     import conftest
 
     every = {kind for kinds in conftest.KINDS.values() for kind in kinds}
-    of_engines = [lane for lane in dev.NIGHTLY if lane.env.pins][1:]
+    of_engines = [lane for lane in dev.NIGHTLY if lane.env.pins][2:]
     for lanes in (dev.LANES, of_engines):
         named = [name for lane in lanes for name in lane.args[1].split(",")]
         assert {kind for name in named for kind in conftest.KINDS[name]} == every
@@ -265,7 +279,7 @@ def collected(items, **options):
     """What is left of some tests, and how many were deselected."""
     import conftest
 
-    asked = {"--engines": "spark", "--share": 1.0, "--draw": None, **options}
+    asked = {"--engines": "spark", "--share": 1.0, "--slow-share": 1.0, "--draw": None, **options}
     gone = []
     hook = SimpleNamespace(pytest_deselected=lambda *, items: gone.extend(items))
     left = [*items]
@@ -297,9 +311,9 @@ def test_what_is_drawn_follows_from_the_seed_and_the_name_alone():
 def test_a_week_of_commits_draws_every_test(dev):
     import conftest
 
-    share = float(dev.DRAWN[-1])
-    (by_pandas,) = {lane.args[-1] for lane in dev.LANES if "--share" in lane.args}
-    assert float(by_pandas) == share
+    shares = [lane.args[lane.args.index("--share") :][:4] for lane in dev.LANES]
+    assert {*shares} == {dev.SHARES}
+    share = min(map(float, dev.SHARES[1::2]))
     # So many were made in the week before this was written.
     names = {f"test_{n}" for n in range(300)}
     drawn = {name for name in names for c in range(1400) if conftest.drawn(f"{c}", name, share)}
@@ -309,7 +323,8 @@ def test_a_week_of_commits_draws_every_test(dev):
 def test_without_git_the_draw_is_always_the_same(monkeypatch):
     import conftest
 
-    config = SimpleNamespace(getoption={"--draw": None, "--share": 0.1}.get)
+    shares = {"--share": 0.1, "--slow-share": 1.0}
+    config = SimpleNamespace(getoption={"--draw": None, **shares}.get)
     commit = conftest.seed_of(config)
     assert commit in conftest.pytest_report_header(config)
 
@@ -318,7 +333,7 @@ def test_without_git_the_draw_is_always_the_same(monkeypatch):
 
     monkeypatch.setattr(conftest.subprocess, "check_output", no_git)
     assert conftest.seed_of(config) == conftest.seed_of(config) == "no commit"
-    named = SimpleNamespace(getoption={"--draw": "x", "--share": 0.1}.get)
+    named = SimpleNamespace(getoption={"--draw": "x"}.get)
     assert conftest.seed_of(named) == "x"
 
 
@@ -328,8 +343,18 @@ def test_the_contract_and_plain_pandas_are_never_left_out():
         *(Collected(f"test_plain_{n}", "pandas") for n in range(50)),
         *(Collected(f"test_none_{n}") for n in range(50)),
     ]
-    left = collected(items, **{"--share": 0.0, "--draw": "x"})
+    left = collected(items, **{"--share": 0.0, "--slow-share": 0.0, "--draw": "x"})
     assert left == [item.name for item in items]
+
+
+def test_of_what_is_slow_a_share_is_drawn():
+    slow = [
+        Collected(f"test_{n}", kind, pytest.mark.slow)
+        for n in range(500)
+        for kind in (None, "pandas")
+    ]
+    assert 200 < len(collected(slow, **{"--slow-share": 0.25, "--draw": "x"})) < 300
+    assert len(collected(slow, **{"--share": 0.0, "--draw": "x"})) == 1000
 
 
 @pytest.mark.parametrize("late", ["slow", "nightly", "skip", "xfail"])
