@@ -219,6 +219,7 @@ def conditions():
     return [*simple, *both, *either]
 
 
+@pytest.mark.slow
 def test_conditions_that_exclude_each_other_really_do():
     pytest.importorskip("anonrisk.gx")
     from anonrisk.gx.verdict import disjoint

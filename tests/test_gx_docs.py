@@ -167,6 +167,7 @@ def browser():
     return found
 
 
+@pytest.mark.slow
 def test_a_browser_shows_the_pages(site, tmp_path):
     (page,) = pages(site, "validations")
     picture = tmp_path / "page.png"

@@ -185,7 +185,10 @@ HOLDS = re.compile(
 def holders():
     """Return the names of all classes of ours that hold a key."""
     for path in Path(anonrisk.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        # Writing a whole library anew takes long, and what is looked for has one of these words.
+        worth_it = re.search(r"secret|share|derived", text)
+        for node in ast.walk(ast.parse(text)) if worth_it else ():
             if isinstance(node, ast.ClassDef) and HOLDS.search(ast.unparse(node)):
                 yield node.name
 

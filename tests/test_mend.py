@@ -81,6 +81,7 @@ def next_month(frame, rng, n, *, moves=0.0):
 # ---- a year ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leavers", ["keep", "drop"])
 @pytest.mark.parametrize(("churn", "moves"), [(0.02, 0.0), (0.1, 0.02)])
 def test_every_month_of_a_year_goes_out(ledger, leavers, churn, moves):
