@@ -86,17 +86,17 @@ def clustered(home, code):
     return ClusteredClasses(ClassCounts(sizes, classes), class_of, cluster_of, members, "home")
 
 
-def coverage(names, ratios, runs, sizes=(1,), n_homes=350, seed=7):
+def coverage(worlds, ratios, runs, sizes=(1,), n_homes=350, seed=7):
     """Rows of world, ratio, class size, hits, hits if persons are drawn singly, width and ideal.
 
     Another group has other homes, up to `ratio` times as many people as the table. The ideal
     is the width of the middle 95% of the distance between the estimate and what it has.
     """
     rng = np.random.default_rng(seed)
-    for name in names:
+    for name, world in worlds.items():
         found = {}
         for _ in range(runs):
-            home, code = WORLDS[name](rng)
+            home, code = world(rng)
             other = home >= n_homes
             counted = clustered(home[~other], code[~other])
             ends = np.cumsum(np.bincount(home[other] - n_homes))

@@ -141,7 +141,8 @@ def test_what_is_not_known_of_homes(frame):
 
 def test_intervals_hold_where_homes_are_drawn():
     runs = 40
-    for _, ratio, _, held, singly, *_ in homes.coverage(["areas"], (0.1, 0.5), runs):
+    world = {"areas": homes.WORLDS["areas"]}
+    for _, ratio, _, held, singly, *_ in homes.coverage(world, (0.1, 0.5), runs):
         assert held >= 0.85 * runs
         assert singly <= 0.7 * runs, ratio
 

@@ -52,7 +52,7 @@ def another_group(counted: ClusteredClasses, k: int, j: int) -> ClassEstimate:
     w = parts.chances(t)
     mean = float(parts.classes @ w)
     variance = float(parts.classes @ w**2)
-    together = parts.together(min(t, 1.0))
+    together = max(parts.together(min(t, 1.0)), parts.apart(min(t, 1.0)))
     if t <= 1:
         variance += mean - 2 * parts.chance_squared(t, mean) + t * (1 + t) * together
         return ClassEstimate(mean, max(0.0, variance), t)
@@ -61,8 +61,7 @@ def another_group(counted: ClusteredClasses, k: int, j: int) -> ClassEstimate:
     mean = min(max(mean, min(low, high)), high) + 0.0
     variance += mean - 2 * parts.chance_squared(t, mean)
     most += ((high - low) / 2) ** 2
-    if variance > most:
-        variance = max(most, (LEAST_SD_OF_NOISE * mean) ** 2)
+    variance = min(variance, max(most, (LEAST_SD_OF_NOISE * mean) ** 2))
     variance += t * (1 + t) * min(together, parts.together(t), key=abs)
     return ClassEstimate(mean, max(0.0, variance), t**j)
 
@@ -113,6 +112,19 @@ class _Parts:
 
     def together(self, t: float) -> float:
         """Return what classes have in common by their clusters, less what n and k fix."""
+        change = self._changes(t)
+        changes = np.bincount(self.counted.cluster_of, change[self.part_of])
+        fixed = float(self.counted.people @ changes) ** 2 / (self.counted.n * self.counted.together)
+        return float(changes @ changes) - float(self.n_parts @ change**2) - fixed
+
+    def apart(self, t: float) -> float:
+        """Return the same as if every part were a cluster of its own."""
+        members = self.counted.members.astype(float)
+        change = self._changes(t)[self.part_of]
+        return -float((members @ change) ** 2 / (members @ members))
+
+    def _changes(self, t: float) -> Floats:
+        """Return δ of each kind of part."""
         j = self.j
         kind, members = np.divmod(self.kinds, j + 2)
         others = self.made[:, kind]
@@ -123,9 +135,7 @@ class _Parts:
         for m in range(1, j + 1):
             chosen = members == m
             change[chosen] += self._chances(others[:, chosen], j - m, t)
-        changes = np.bincount(self.counted.cluster_of, change[self.part_of])
-        fixed = float(self.counted.people @ changes) ** 2 / (self.counted.n * self.counted.together)
-        return float(changes @ changes) - float(self.n_parts @ change**2) - fixed
+        return change
 
     def chance_squared(self, t: float, mean: float) -> float:
         """Return Q = Σ P(class has j)² over the classes, or less; 0 for j above 1.
