@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
+from math import exp, factorial, prod
 
 import homes
 import numpy as np
@@ -47,7 +48,11 @@ def by_hand(code, home, t, j):
     people = np.array([home.count(name) for name in names])
     each = change.sum(axis=1)
     together = (each**2).sum() - (change**2).sum() - (people @ each) ** 2 / (people**2).sum()
-    return w.sum(), w @ (1 - w) + t * (1 - t) * together, together, (w**2).sum()
+    pairs = list(zip(code, home, strict=True))
+    members = np.array([[pairs.count((value, name)) for value in own] for name in names])
+    apart = -((members * change).sum() ** 2) / (members**2).sum()
+    variance = w @ (1 - w) + t * (1 - t) * together
+    return w.sum(), variance, max(together, apart), (w**2).sum()
 
 
 @given(
@@ -70,6 +75,33 @@ def test_every_choice_of_homes(records, j):
             assert other.variance == pytest.approx(max(0, least), abs=1e-9)
     whole = clusters.part_of_table(counted, len(code), j)
     assert (whole.mean, whole.variance) == (sum(code.count(c) == j for c in set(code)), 0)
+
+
+@given(
+    st.lists(st.floats(0.01, 20), min_size=3, max_size=3),
+    st.sampled_from([(1, 1, 1), (2, 1), (3,), (1, 1), (2,), (2, 1, 1), (2, 2)]),
+    st.floats(1.01, 2),
+)
+def test_no_class_stands_for_more(expected, made, t):
+    def chance(parts, times):
+        own = (
+            (times * rate) ** parts.count(m) / factorial(parts.count(m))
+            for m, rate in enumerate(expected, start=1)
+        )
+        return prod(own) * exp(-times * sum(expected))
+
+    for number in range(1, len(made) + 1):
+        for some in combinations(made, number):
+            most = clusters.stands_for(some, made, t) * chance(some, 1)
+            assert chance(made, t) <= most * (1 + 1e-9)
+
+
+def test_smaller_classes_limit_larger_ones():
+    home, code = homes.WORLDS["few classes"](np.random.default_rng(1))
+    counted = homes.clustered(home[home < 350], code[home < 350])
+    assert not (counted.sizes.sizes <= 3).any()
+    told = homes.table.classes(counted, 2 * counted.n, 3, "auto", method="exact", n_values=None)
+    assert told.interval(3).high < 10  # 24 by classes of three alone
 
 
 def test_homes_of_one_are_persons_drawn_singly():

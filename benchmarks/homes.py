@@ -1,0 +1,116 @@
+"""How 95% intervals hold where a table has whole homes, families or communities of real people.
+
+`python benchmarks/homes.py FOLDER` takes some of the clusters of a file for the table and others
+for the group, 300 times. The files are CSV as collections of R's have them, none is part of this
+project: `testdata` of sdcMicro, `VietNamI` of Ecdat, `RandHIE` of sampleSelection, `guPrenat` of
+mlmRev, `GaltonFamilies` of HistData. A file that the folder does not have is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+import homes as simulated  # type: ignore[import-not-found]
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Of the table's clusters, and as a share of all: groups of twice as many are left.
+MOST, SHARE = 350, 0.3
+# File, column of the cluster, quasi-identifiers.
+TABLES = {
+    "homes, area and age": ("testdata", "ori_hid", "urbrur water sex age"),
+    "homes, house and age": (
+        "testdata",
+        "ori_hid",
+        "urbrur roof walls water electcon relat sex age",
+    ),
+    "homes, commune and age": ("VietNamI", "home", "commune sex age"),
+    "homes, commune and school": ("VietNamI", "home", "commune sex age married educ"),
+    "families, age": ("RandHIE", "family", "site female age"),
+    "families, age and school": ("RandHIE", "family", "site black female age educdec"),
+    "children of a mother": ("guPrenat", "mom", "cluster childAge birthOrd indig momEd"),
+    "brothers and sisters": ("GaltonFamilies", "family", "gender childHeight father"),
+    "communities": (
+        "guPrenat",
+        "cluster",
+        "childAge motherAge birthOrd indig momEd husEd husEmpl TV",
+    ),
+    "communes": ("VietNamI", "commune", "sex age married educ injury insurance"),
+}
+
+
+def prepared(file: Path) -> pd.DataFrame:
+    """Read a file, one record per person, with whole years, inches and a column for the cluster."""
+    table = pd.read_csv(file)
+    if file.stem == "VietNamI":
+        # Nothing but what a home of a commune spends tells it apart; ages are logarithms.
+        table["home"] = table.groupby(["commune", "lnhhexp"]).ngroup()
+        table["age"] = np.exp(table["age"]).round() // 5
+    if file.stem == "RandHIE":
+        table = table.sort_values("year").drop_duplicates("zper")
+        table["family"] = table.groupby(["site", "plan", "income", "num", "lpi", "fmde"]).ngroup()
+        table["age"] = table["xage"] // 1
+    if file.stem == "GaltonFamilies":
+        table[["father", "childHeight"]] = table[["father", "childHeight"]].round()
+    return table
+
+
+def drawn(table: pd.DataFrame, cluster: str, qids: list[str]) -> Callable[[Any], Any]:
+    """Return a world whose clusters are those of a table in any order."""
+    table = table.sort_values(cluster, kind="stable")
+    code = table.groupby(qids, dropna=False).ngroup().to_numpy()
+    size = table.groupby(cluster).size().to_numpy()
+    first = np.cumsum(size) - size
+
+    def world(rng: np.random.Generator) -> tuple[Any, Any]:
+        chosen = rng.permutation(len(size))[: simulated.MOST_HOMES]
+        home = np.repeat(np.arange(len(chosen)), size[chosen])
+        before = np.cumsum(size[chosen]) - size[chosen]
+        return home, code[(first[chosen] - before)[home] + np.arange(len(home))]
+
+    return world
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--runs", type=int, default=300)
+    asked = parser.parse_args()
+    ratios = simulated.RATIOS
+    print("| table | clusters |", " | ".join(map(str, ratios)), "|")
+    print("| --- " * (len(ratios) + 2) + "|")
+    classes = defaultdict(list)
+    for name, (file, cluster, qids) in TABLES.items():
+        path = asked.folder / f"{file}.csv"
+        if not path.exists():
+            continue
+        table = prepared(path)
+        n_homes = min(MOST, int(SHARE * table[cluster].nunique()))
+        world = {name: drawn(table, cluster, qids.split())}
+        cells = []
+        for row in simulated.coverage(world, ratios, asked.runs, (1, 2, 3), n_homes):
+            _, ratio, size, held, singly, width, ideal = row
+            share, without = 100 * held / asked.runs, 100 * singly / asked.runs
+            classes[size].append((share, width / ideal if ideal >= 3 else 1, name, ratio))
+            if size == 1:
+                cells.append(f"{share:.0f} ({without:.0f})")
+        print(f"| {name} | {n_homes} |", " | ".join(cells), "|", flush=True)
+    for size, found in classes.items():
+        widest = max(found, key=lambda cell: cell[1])
+        print(f"classes of {size}: least held {min(found)}, widest {widest}")
+        print("  below 93%:", [cell for cell in sorted(found) if cell[0] < 93])
+
+
+if __name__ == "__main__":
+    main()
