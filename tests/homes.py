@@ -10,7 +10,7 @@ import numpy as np
 
 from anonrisk.measures.counts.class_sizes import ClassCounts
 from anonrisk.measures.counts.clustered import ClusteredClasses
-from anonrisk.predict import table
+from anonrisk.predict import sample_risk, table
 
 RATIOS = (0.1, 0.25, 0.5, 1, 1.5, 2)
 MOST_HOMES = 350 * 4
@@ -116,3 +116,20 @@ def coverage(worlds, ratios, runs, sizes=(1,), n_homes=350, seed=7):
             (held, widths, away), (singly, *_) = (np.array(each).T for each in rows)
             low, high = np.quantile(away, [0.025, 0.975])
             yield name, ratio, j, int(held.sum()), int(singly.sum()), widths.mean(), high - low
+
+
+def bounded(home, code, chosen):
+    """Whether all risks of a sample of homes are below their bounds, and those of persons singly.
+
+    Homes and codes are those of the population, `chosen` tells who is in the sample.
+    """
+    counted = clustered(home[chosen], code[chosen])
+    known = sample_risk.Sampling(counted.n / len(home), len(home))
+    own, size = np.unique(code[chosen], return_counts=True)
+    risks = 1 / np.bincount(code)[own]
+    parts = np.bincount(counted.class_of)
+    kind = np.unique(np.stack([size, parts]), axis=1, return_inverse=True)[1].ravel()
+    bound = sample_risk.of_clusters(counted, known).journalist.risks[kind]
+    singly = sample_risk.of_sample(counted.sizes, known).journalist.risks
+    singly = singly[np.unique(size, return_inverse=True)[1]]
+    return (risks <= bound).all(), (risks <= singly).all()

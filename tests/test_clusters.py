@@ -15,7 +15,7 @@ from scipy.stats import binom
 
 import anonrisk
 from anonrisk import errors
-from anonrisk.predict import clusters, sample_risk
+from anonrisk.predict import clusters
 
 # Homes of one to six people in 40 homes, who share an area.
 SIZES = [1, 2, 3, 4, 6] * 8
@@ -212,16 +212,8 @@ def test_the_risk_from_a_sample_of_homes_stays_below_its_bound():
         home = np.repeat(np.arange(2_000), rng.integers(1, 7, 2_000))
         code = rng.integers(0, 30, 2_000)[home]
         chosen = np.isin(home, rng.choice(2_000, 200, replace=False))
-        counted = homes.clustered(home[chosen], code[chosen])
-        known = sample_risk.Sampling(counted.n / len(home), len(home))
-        risks = 1 / np.bincount(code)[np.unique(code[chosen])]
-        size, parts = np.bincount(code[chosen]), np.bincount(counted.class_of)
-        size = size[size > 0]
-        kind = np.unique(np.stack([size, parts]), axis=1, return_inverse=True)[1].ravel()
-        bound = sample_risk.of_clusters(counted, known).journalist.risks
-        held += (risks <= bound[kind]).all()
-        bound = sample_risk.of_sample(counted.sizes, known).journalist.risks
-        singly += (risks <= bound[np.unique(size, return_inverse=True)[1]]).all()
+        bounded, unlike = homes.bounded(home, code, chosen)
+        held, singly = held + bounded, singly + unlike
     assert held >= 57
     assert singly < 50
 
@@ -231,6 +223,7 @@ def test_what_is_not_known_of_the_risk_from_homes(frame):
     wrong = [
         ({}, "holds however people were drawn"),
         ({"sampling_fraction": 0.1}, "needs sampling_fraction= and population_size="),
+        ({"weight": "age"}, "cluster= goes with sampling_fraction= and population_size= only"),
         ({"population_size": 1_280, "unsuppressed": True}, "no unsuppressed="),
     ]
     for arguments, words in wrong:
