@@ -2,9 +2,9 @@
 
 `python benchmarks/homes.py FOLDER` takes some of the clusters of a file for the table and others
 for the group, 300 times; then a tenth of them for a sample whose risks are bounded. The files are
-CSV as collections of R's have them, none is part of this project: `testdata` of sdcMicro, `VietNamI`
-of Ecdat, `RandHIE` of sampleSelection, `guPrenat` of mlmRev, `GaltonFamilies` of HistData. A file
-that the folder does not have is left out.
+CSV as collections of R's have them, none is part of this project: `testdata` of sdcMicro,
+`VietNamI` of Ecdat, `RandHIE` of sampleSelection, `guPrenat` of mlmRev, `GaltonFamilies` of
+HistData. A file that the folder does not have is left out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import argparse
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,9 +21,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import homes as simulated  # type: ignore[import-not-found]
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # Of the table's clusters, and as a share of all: groups of twice as many are left.
 MOST, SHARE = 350, 0.3
@@ -67,22 +63,6 @@ def prepared(file: Path) -> pd.DataFrame:
     return table
 
 
-def drawn(table: pd.DataFrame, cluster: str, qids: list[str]) -> Callable[[Any], Any]:
-    """Return a world whose clusters are those of a table in any order."""
-    table = table.sort_values(cluster, kind="stable")
-    code = table.groupby(qids, dropna=False).ngroup().to_numpy()
-    size = table.groupby(cluster).size().to_numpy()
-    first = np.cumsum(size) - size
-
-    def world(rng: np.random.Generator) -> tuple[Any, Any]:
-        chosen = rng.permutation(len(size))[: simulated.MOST_HOMES]
-        home = np.repeat(np.arange(len(chosen)), size[chosen])
-        before = np.cumsum(size[chosen]) - size[chosen]
-        return home, code[(first[chosen] - before)[home] + np.arange(len(home))]
-
-    return world
-
-
 def bounded(table: pd.DataFrame, cluster: str, qids: list[str], runs: int) -> str:
     """Count how often the bounds of all risks hold in samples of a tenth of the clusters."""
     home = np.unique(table[cluster], return_inverse=True)[1]
@@ -108,7 +88,7 @@ def main() -> None:
             continue
         table = prepared(path)
         n_homes = min(MOST, int(SHARE * table[cluster].nunique()))
-        world = {name: drawn(table, cluster, qids.split())}
+        world = {name: simulated.real(table, cluster, qids.split())}
         risks[name] = bounded(table, cluster, qids.split(), asked.runs)
         cells = []
         for row in simulated.coverage(world, ratios, asked.runs, (1, 2, 3), n_homes):

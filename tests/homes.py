@@ -77,6 +77,22 @@ WORLDS = {
 }
 
 
+def real(table, cluster, qids):
+    """Return a world whose homes are those of a table, in any order."""
+    table = table.sort_values(cluster, kind="stable")
+    code = table.groupby(qids, dropna=False).ngroup().to_numpy()
+    size = table.groupby(cluster).size().to_numpy()
+    first = np.cumsum(size) - size
+
+    def world(rng):
+        chosen = rng.permutation(len(size))[:MOST_HOMES]
+        home = np.repeat(np.arange(len(chosen)), size[chosen])
+        before = np.cumsum(size[chosen]) - size[chosen]
+        return home, code[(first[chosen] - before)[home] + np.arange(len(home))]
+
+    return world
+
+
 def clustered(home, code):
     """Count the classes of codes with the homes that they come from."""
     parts, members = np.unique(np.stack([code, home]), axis=1, return_counts=True)

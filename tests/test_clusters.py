@@ -80,20 +80,23 @@ def test_every_choice_of_homes(records, j):
 @given(
     st.lists(st.floats(0.01, 20), min_size=3, max_size=3),
     st.sampled_from([(1, 1, 1), (2, 1), (3,), (1, 1), (2,), (2, 1, 1), (2, 2)]),
-    st.floats(1.01, 2),
+    st.floats(1.1, 2),
 )
 def test_no_class_stands_for_more(expected, made, t):
-    def chance(parts, times):
+    def chance(parts, times, rates):
         own = (
             (times * rate) ** parts.count(m) / factorial(parts.count(m))
-            for m, rate in enumerate(expected, start=1)
+            for m, rate in enumerate(rates, start=1)
         )
-        return prod(own) * exp(-times * sum(expected))
+        return prod(own) * exp(-times * sum(rates))
 
     for number in range(1, len(made) + 1):
         for some in combinations(made, number):
-            most = clusters.stands_for(some, made, t) * chance(some, 1)
-            assert chance(made, t) <= most * (1 + 1e-9)
+            most = clusters.stands_for(some, made, t)
+            assert chance(made, t, expected) <= most * chance(some, 1, expected) * (1 + 1e-9)
+            missing = [made.count(m) - some.count(m) for m in (1, 2, 3)]
+            worst = [number / (t - 1) or 1e-9 for number in missing]
+            assert chance(made, t, worst) / chance(some, 1, worst) == pytest.approx(most)
 
 
 def test_smaller_classes_limit_larger_ones():
@@ -102,6 +105,20 @@ def test_smaller_classes_limit_larger_ones():
     assert not (counted.sizes.sizes <= 3).any()
     told = homes.table.classes(counted, 2 * counted.n, 3, "auto", method="exact", n_values=None)
     assert told.interval(3).high < 10  # 24 by classes of three alone
+
+
+@pytest.mark.parametrize("world", homes.WORLDS)
+def test_limits_never_add_to_the_variance(world):
+    home, code = homes.WORLDS[world](np.random.default_rng(2))
+    counted = homes.clustered(home[home < 350], code[home < 350])
+    for j in (1, 2, 3):
+        parts, found = (
+            clusters._Parts(counted, j),
+            clusters.another_group(counted, counted.n * 2, j),
+        )
+        w = parts.chances(2)
+        common = max(abs(parts.together(1)), abs(parts.apart(1)))
+        assert found.variance <= parts.classes @ w**2 + found.mean + 6 * common
 
 
 def test_homes_of_one_are_persons_drawn_singly():
@@ -186,6 +203,18 @@ def test_intervals_hold_in_every_world_of_homes():
     assert not worlds.too_low([(*row[:3], 0, row[3]) for row in rows], runs)
     single = [row for row in rows if row[2] == 1]
     assert all(width < 1.6 * ideal for *_, width, ideal in single if ideal >= 3)
+
+
+@pytest.mark.nightly
+def test_intervals_hold_in_a_real_table_of_homes(shared):
+    import pandas as pd
+
+    table = pd.read_csv(shared / "data" / "tables" / "testdata.csv")
+    runs, qids = 300, ["urbrur", "water", "sex", "age"]
+    world = {"survey": homes.real(table, "ori_hid", qids)}
+    rows = list(homes.coverage(world, homes.RATIOS, runs, (1, 2, 3), n_homes=300))
+    assert not worlds.too_low([(*row[:3], 0, row[3]) for row in rows], runs)
+    assert all(width < 1.6 * ideal for *_, width, ideal in rows if ideal >= 3)
 
 
 def test_a_sample_of_homes_bounds_the_risk(frame):
