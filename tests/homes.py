@@ -1,7 +1,7 @@
 """Worlds of homes of one to six to draw a table and another group from, and how an interval holds.
 
-Nothing in `anonrisk.predict.clusters` was chosen in these worlds, but for what is done beyond the
-table's size: it was mended where intervals were twice too wide for the tenants.
+Nothing in `anonrisk.predict.clusters` was chosen in these worlds, but for what is done at the
+table's size and beyond: it was mended where intervals missed, or were too wide, in some of them.
 """
 
 from __future__ import annotations
