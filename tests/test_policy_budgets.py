@@ -36,7 +36,8 @@ def test_all_is_said(name):
     assert schema.get("oneOf") or schema["properties"]
     assert kind.what or name == "risk"
     # What no expectation can ask says why.
-    assert (kind.expectation is None) == (name in {"max_suppressed", "differencing", "linked"})
+    beyond = {"max_suppressed", "differencing", "linked", "credibility"}
+    assert (kind.expectation is None) == (name in beyond)
     assert bool(kind.expectation_fields) == (kind.expectation is not None)
 
 
@@ -55,6 +56,7 @@ ALONE = {
     "max_unique_records": (5, {"at_most": 5}),
     "max_unique_fraction": (0.1, {"at_most": 0.1}),
     "max_suppressed": (0.1, {"at_most": 0.1}),
+    "credibility": (0.5, {"at_most": 0.5}),
 }
 # What else has to be said, and how that is offered.
 NOT_ALONE = {

@@ -35,6 +35,7 @@ LIMITS = {
     "whole_person": (1, 2),
     "linked": (1, 2),
     "max_suppressed": (1, 0.9),
+    "credibility": (1, 0.9),
 }
 # How many rows there are nobody knows before.
 NEVER = {

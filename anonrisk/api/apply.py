@@ -96,6 +96,7 @@ def apply(
     schema.check(dict.fromkeys(plan.qids, "the plan's column"))
     _check_about(plan, schema)
     there = tuple(name for name in plan.leave_out if name in schema.columns)
+    original = frame
     frame = engine.rewrite(frame, LeaveOut(there)) if there else frame
     try:
         made, n_original = _made(engine, frame, plan, on_unseen)
@@ -108,7 +109,8 @@ def apply(
             )
         )
     if policy is not None:
-        policy.check(made, n_original=n_original).raise_for_status()
+        verdict = policy.check(made, n_original=n_original, plan=plan, original=original)
+        verdict.raise_for_status()
     return made
 
 

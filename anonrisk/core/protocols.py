@@ -9,7 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 class ChecksTables(Protocol):
     """A policy, as `anonrisk.apply` knows it."""
 
-    def check(self, frame: Any, *, n_original: int | None = None) -> Any:
+    def check(
+        self, frame: Any, *, n_original: int | None = None, plan: Any = None, original: Any = None
+    ) -> Any:
         """Compare a table with every budget."""
 
 

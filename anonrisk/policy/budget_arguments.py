@@ -38,6 +38,7 @@ class SettingArguments(TypedDict, total=False):
 class BudgetArguments(TypedDict, total=False):
     """What each budget of a policy may be given as."""
 
+    credibility: float | dict[str, Any] | Sequence[float | dict[str, Any]]
     differencing: int | dict[str, Any] | Sequence[int | dict[str, Any]]
     k: int | dict[str, Any] | Sequence[int | dict[str, Any]]
     ldiv: int | dict[str, Any] | Sequence[int | dict[str, Any]]

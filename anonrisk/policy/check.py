@@ -8,11 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.arguments import text_or_none, whole_number
-from anonrisk.core.render import count_of
+from anonrisk.core.render import count_of, kind_name
 from anonrisk.engines import engine_for, refuse_path
 from anonrisk.engines.one_state import one_state
+from anonrisk.errors import ArgumentError
 from anonrisk.policy import coverage, limits, release_rules
 from anonrisk.policy.coverage import Coverage, RowCoverage
+from anonrisk.policy.evidence import Origin
 from anonrisk.policy.examine import examined
 from anonrisk.policy.finding import Finding, unknown
 from anonrisk.policy.judge import Judge, worst
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anonrisk.core.columns import Qid
+    from anonrisk.planning.plan import Plan
     from anonrisk.policy.evidence import Evidence
     from anonrisk.policy.release_rules import Published
     from anonrisk.policy.rules import Rule
@@ -41,9 +44,12 @@ def check(
     name: str | None = None,
     population: Any = None,
     n_original: int | None = None,
+    plan: Plan | None = None,
+    original: Any = None,
 ) -> Verdict:
     """Measure a table and compare it with the budgets; see `Policy.check`."""
-    return checked(policy, frame, name=name, population=population, n_original=n_original)[0]
+    beside = {"population": population, "n_original": n_original}
+    return checked(policy, frame, name=name, plan=plan, original=original, **beside)[0]
 
 
 def checked(
@@ -53,6 +59,8 @@ def checked(
     name: str | None = None,
     population: Any = None,
     n_original: int | None = None,
+    plan: Plan | None = None,
+    original: Any = None,
     every_score: bool = False,
     counted_by: Callable[..., Counted] = count,
 ) -> tuple[Verdict, Counted | None]:
@@ -67,6 +75,7 @@ def checked(
     if n_original is not None:
         n_original = whole_number(n_original, "n_original", at_least=1)
     text_or_none(name, "name")
+    origin = _origin(plan, original)
     made = Verdict(
         findings=(),
         policy_digest=policy.digest,
@@ -74,7 +83,7 @@ def checked(
         table=name,
         missing=policy.missing,
         coverage=Coverage(unit=policy.roles.unit),
-        _source=Gate(policy, frame, population, n_original, check),
+        _source=Gate(policy, frame, population, n_original, check, origin),
     )
     with ExitStack() as state:
         opened = attempt(lambda: _opened(policy, frame, state))
@@ -84,7 +93,26 @@ def checked(
         counting = partial(counted_by, policy, frame, population, published)
         if every_score:
             counting = partial(counting, every_score=True)
-        return _against(policy, frame, counting, published, made, n_original)
+        said = {"n_original": n_original, "origin": origin}
+        return _against(policy, frame, counting, published, made, said)
+
+
+def _origin(plan: Plan | None, original: Any) -> Origin | None:
+    """Return how a table was made; what is half said is a wrong call."""
+    if plan is None and original is None:
+        return None
+    if plan is None or original is None:
+        given, lacks = ("plan", "original") if original is None else ("original", "plan")
+        raise ArgumentError(
+            f"check takes {given}= together with {lacks}=: the plan that the table was made by, "
+            "and the table that it was made from"
+        )
+    from anonrisk.planning.plan import Plan
+
+    if not isinstance(plan, Plan):
+        raise ArgumentError(f"plan= takes a plan made by anonrisk.plan, not {kind_name(plan)}")
+    refuse_path(original)
+    return Origin(plan, original)
 
 
 def _opened(policy: Terms, frame: Any, state: ExitStack) -> tuple[Terms, Published]:
@@ -100,7 +128,7 @@ def _against(  # noqa: PLR0917
     counting: Callable[[], Counted],
     published: Published,
     made: Verdict,
-    n_original: int | None,
+    said: dict[str, Any],
 ) -> tuple[Verdict, Counted | None]:
     """Count what a table publishes, and put what follows into a verdict."""
     covered = coverage.of_table(policy, published)
@@ -115,7 +143,7 @@ def _against(  # noqa: PLR0917
     if isinstance(counted, Problem):
         findings.append(unknown("table", counted.message))
     else:
-        findings += of_counts(policy, counted, n_original)
+        findings += of_counts(policy, counted, **said)
     if (isinstance(counted, Problem) or not counted.has_rows) and is_empty(frame):
         findings.append(release_rules.no_records())
     if not findings and not policy.rules:
@@ -140,8 +168,11 @@ def judged_alone(policy: Terms, published: Published) -> Callable[[Any], list[Fi
     return lambda frame: of_counts(policy, count(policy, frame, published=published))
 
 
-def of_counts(policy: Terms, counted: Counted, n_original: int | None = None) -> list[Finding]:
-    """Judge what was counted for a policy: its budgets, and the rows that none of them has seen."""
+def of_counts(policy: Terms, counted: Counted, **said: Any) -> list[Finding]:
+    """Judge what was counted for a policy: its budgets, and the rows that none of them has seen.
+
+    What else is `said` of the table is in its `Context`.
+    """
     policy = with_labels(policy, counted.published.names)
     findings: list[Finding] = []
     for rule, qids in zip(policy.rules, counted.qids, strict=True):
@@ -149,7 +180,7 @@ def of_counts(policy: Terms, counted: Counted, n_original: int | None = None) ->
             findings.append(unknown("table", qids.message))
         else:
             measured = {qid: counted.measured[qid] for qid in qids}
-            findings += _judged(policy, counted, rule, measured, n_original)
+            findings += _judged(policy, counted, rule, measured, said)
     return [*findings, *release_rules.of_rows(policy, counted.measured)]
 
 
@@ -158,10 +189,10 @@ def _judged(
     counted: Counted,
     rule: Rule,
     measured: dict[Qid, Evidence],
-    n_original: int | None,
+    said: dict[str, Any],
 ) -> list[Finding]:
     """Compare each budget of a rule; of every subset, the worst is told."""
-    context = context_of(policy, counted.roles, n_original=n_original)
+    context = context_of(policy, counted.roles, **said)
     judges = [Judge(qid, result, context) for qid, result in measured.items()]
     findings: list[Finding] = []
     for budget in rule.budgets:

@@ -5,11 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.policy.problem import Problem, attempt
+
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.literals import MissingOrWildcard
     from anonrisk.measures.counts.question import Group
-    from anonrisk.policy.problem import Problem
+    from anonrisk.planning.attack import PlanAttack
+    from anonrisk.planning.plan import Plan
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a table was made: by a plan, from the table that the plan was made for."""
+
+    plan: Plan
+    original: Any
+    _attacks: dict[Name, PlanAttack | Problem] = field(default_factory=dict, compare=False)
+
+    def attack(self, column: Name) -> PlanAttack | Problem:
+        """Measure what is learned of a sensitive column, once for all budgets."""
+        if column not in self._attacks:
+            self._attacks[column] = attempt(
+                lambda: self.plan.attack(self.original, sensitive=[column])
+            )
+        return self._attacks[column]
 
 
 @dataclass(frozen=True)
@@ -38,6 +58,8 @@ class Context:
         Number of rows before records were removed.
     population : DataFrame or None
         Whom the journalist and the marketer look among.
+    origin : Origin or None
+        How the table was made.
     """
 
     sensitive: Qid = ()
@@ -52,6 +74,7 @@ class Context:
     dropped_are_removed: bool = False
     n_original: int | None = None
     population: Any = None
+    origin: Origin | None = None
 
 
 @dataclass

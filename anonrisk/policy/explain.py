@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
 from anonrisk.core.interrupt import limited, time_is_up
-from anonrisk.policy.budgets.base import ReleaseBudget, TableBudget
+from anonrisk.policy.budgets.base import MethodBudget, ReleaseBudget, TableBudget
 from anonrisk.policy.finding import about_of, named_once
 from anonrisk.policy.judge import Judge
 from anonrisk.policy.measure import context_of, measure
@@ -238,7 +238,7 @@ def explain(
     open_ = [f for f in findings if f.value is not None and len(f.qid) > 1]
     result = ((finding, _budget_of(policy, finding)) for finding in open_)
     # What is about more than classes of this table, no column of it decides.
-    others = (ReleaseBudget, TableBudget)
+    others = (MethodBudget, ReleaseBudget, TableBudget)
     asked = [_Asked(f, b) for f, b in result if b is not None and not isinstance(b, others)]
     measured = _Measurements(table, policy, gate.population, seconds)
     singles: list[Without] = []

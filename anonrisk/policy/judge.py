@@ -10,6 +10,7 @@ from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.core.render import count_of, joined, visible
 from anonrisk.policy import messages
 from anonrisk.policy.budgets.base import (
+    MethodBudget,
     ReleaseBudget,
     Seen,
     SensitiveBudget,
@@ -73,8 +74,14 @@ class Judge:
             if result is None:
                 reason = self.evidence.groups
                 result = reason if isinstance(reason, Problem) else Problem("it was not measured")
-            value = result if isinstance(result, Problem) else Value(result)
+            value = result if isinstance(result, Problem) else self._scored(budget, column, result)
             yield self._told(budget, value, sensitive=column)
+
+    def _scored(self, budget: SensitiveBudget, column: Name, score: float) -> Value | Problem:
+        if not isinstance(budget, MethodBudget):
+            return Value(score)
+        beside = (self.qid, self.evidence, self.context)
+        return attempt(lambda: budget.value(column, score, *beside))
 
     def _of_group(self, budget: SizeBudget, group: Group) -> Finding:
         label = None if self.context.by is None else messages.label(group.label)

@@ -14,6 +14,7 @@ from anonrisk.planning.goal import GoalResult, PlanGoal, SensitiveGoal
 from anonrisk.planning.goals import PlanRequest
 from anonrisk.policy import release_rules
 from anonrisk.policy.budgets.base import (
+    MethodBudget,
     ReleaseBudget,
     Seen,
     SensitiveBudget,
@@ -150,10 +151,10 @@ def _of_budget(
     budget: Budget, qid: Qid, table: CheckedTable, context: Context
 ) -> Iterator[PlanGoal]:
     goal = PlanGoal(budget.name, qid, budget.limit, budget.severity)
-    if isinstance(budget, SensitiveBudget):
-        yield from _of_values(budget, goal, table)
-    elif isinstance(budget, ReleaseBudget):
+    if isinstance(budget, (MethodBudget, ReleaseBudget)):
         yield replace(goal, why_not=budget.not_planned)
+    elif isinstance(budget, SensitiveBudget):
+        yield from _of_values(budget, goal, table)
     elif isinstance(budget, TableBudget):
         yield replace(goal, of_suppression=True)
     elif isinstance(budget, SizeBudget):

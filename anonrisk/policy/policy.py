@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from anonrisk.api.assessment import Assessment
     from anonrisk.planning.goals import PlanRequest
+    from anonrisk.planning.plan import Plan
     from anonrisk.policy.arguments import PolicyArguments, RoleArguments
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.lint import LintResult
@@ -440,6 +441,8 @@ class Policy(Terms, render.Printed):
         name: str | None = None,
         population: Any = None,
         n_original: int | None = None,
+        plan: Plan | None = None,
+        original: Any = None,
     ) -> Verdict:
         """Measure a table and compare it with the budgets.
 
@@ -453,6 +456,9 @@ class Policy(Terms, render.Printed):
             As in `anonrisk.risk`: whom the journalist and the marketer look among.
         n_original : int, optional
             Number of rows before records were removed, for ``max_suppressed``.
+        plan, original : Plan and DataFrame, optional
+            How the table was made, for ``credibility``: the plan, as `anonrisk.plan` returned it,
+            and the table that it was made for. `anonrisk.apply` with a policy gives both.
 
         Returns
         -------
@@ -477,7 +483,15 @@ class Policy(Terms, render.Printed):
         """
         from anonrisk.policy.check import check
 
-        return check(self, frame, name=name, population=population, n_original=n_original)
+        return check(
+            self,
+            frame,
+            name=name,
+            population=population,
+            n_original=n_original,
+            plan=plan,
+            original=original,
+        )
 
     def lint(
         self, frame: Any = None, against: Policy | Verdict | str | Path | None = None

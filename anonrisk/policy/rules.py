@@ -11,7 +11,7 @@ from anonrisk.core.columns import nearest
 from anonrisk.core.render import count_of
 from anonrisk.errors import PolicyError
 from anonrisk.policy import budgets, fields
-from anonrisk.policy.budgets.base import ReleaseBudget, TableBudget
+from anonrisk.policy.budgets.base import MethodBudget, ReleaseBudget, TableBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,7 +185,8 @@ def _rule(value: Any, where: str, roles: PolicyRoles) -> Rule:
     if columns is not None or roles.whole:
         check_subsets(rule, roles.whole, where)
     for budget in rule.budgets:
-        if size is not None and isinstance(budget, (ReleaseBudget, TableBudget)):
+        whole = isinstance(budget, (MethodBudget, ReleaseBudget, TableBudget))
+        if size is not None and whole:
             raise PolicyError(f"{where}: {budget.name} applies to all columns, not to every subset")
     return rule
 

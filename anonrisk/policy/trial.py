@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.measures.recode import Recoding
     from anonrisk.planning.plan import Plan
+    from anonrisk.policy.evidence import Origin
     from anonrisk.policy.terms import Terms
 
 # Limits that a sentence names; of a policy with groups, hundreds may be broken.
@@ -144,6 +145,7 @@ class Gate:
     population: Any
     n_original: int | None
     check: Callable[..., Any]
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,12 @@ class Trials:
             changed = attempt(lambda: apply(gate.frame, plan))
             if isinstance(changed, Problem):
                 return PlanTrial(plan, why_not=changed.message)
-            about = {"population": gate.population, "n_original": gate.n_original or self.n_rows}
+            about: dict[str, Any] = {
+                "population": gate.population,
+                "n_original": gate.n_original or self.n_rows,
+            }
+            if gate.origin is None:
+                about |= {"plan": plan, "original": gate.frame}
             verdict = gate.check(gate.policy, changed, **about)
         after = {_key(finding): finding for finding in verdict.all_findings}
         changes = tuple(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from anonrisk.api.class_sizes import ClassSizes
-    from anonrisk.core.columns import Qid
+    from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.question import Score, Sensitive
     from anonrisk.policy.evidence import Context, Evidence
@@ -478,3 +478,21 @@ class SensitiveBudget(Budget):
         asked = {**cls.limits(value, "fail")[cls.key], cls.limit_key: 1}
         del asked["severity"]
         return shared if asked in cls.shared else {cls.key: asked}
+
+
+@dataclass(frozen=True)
+class MethodBudget(SensitiveBudget):
+    """A budget on what is learned of a sensitive column from how a table was made.
+
+    What the table says by itself is scored; `value` adds the rest.
+    """
+
+    takes_by = False
+    not_planned: ClassVar[str]
+    """Why no plan is made for it."""
+
+    @abstractmethod
+    def value(
+        self, column: Name, scored: float, qid: Qid, evidence: Evidence, context: Context
+    ) -> Value | Problem:
+        """Measure, beside what was scored."""
