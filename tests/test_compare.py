@@ -25,7 +25,6 @@ from anonrisk.releases.compare.difference import (
     NumberedHashes,
     compare_counts,
     interned,
-    together,
 )
 
 FATES = [fate for fate in product((None, "a", "b"), repeat=2) if any(fate)]
@@ -368,14 +367,15 @@ def test_hashes_that_share_a_half_are_told_apart():
 FEW_HASHES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=9)
 
 
-@given(these=FEW_HASHES, others=FEW_HASHES)
-def test_hashes_that_are_numbered_once_are_told_apart_as_well(these, others):
-    before, now, n = NumberedHashes(np.array(these, dtype=np.uint64)).number(
-        np.array(others, dtype=np.uint64)
-    )
-    numbers = [*before.tolist(), *now.tolist()]
-    assert len(set(zip(numbers, [*others, *these], strict=True))) == len(set(numbers)) == n
-    assert n == len({*others, *these})
+@given(these=FEW_HASHES, others=st.lists(FEW_HASHES, max_size=3), shift=st.sampled_from([0, 60]))
+def test_hashes_that_are_numbered_once_are_told_apart_as_well(these, others, shift):
+    # By their first bits they are found, or all of them share these.
+    every = [np.array(item, dtype=np.uint64) << np.uint64(shift) for item in (these, *others)]
+    earlier, now, n = NumberedHashes(every[0]).number(every[1:])
+    numbers = [number for part in (now, *earlier) for number in part.tolist()]
+    hashes = [pair for part in (these, *others) for pair in part]
+    assert len(set(zip(numbers, hashes, strict=True))) == len(set(numbers)) == n
+    assert n == len({*hashes})
     assert set(numbers) == set(range(n))
 
 
@@ -384,7 +384,7 @@ def test_hashes_that_are_numbered_once_are_told_apart_as_well(these, others):
 @given(data=st.data())
 def test_all_releases_together_are_their_states_merged(data):
     row = st.tuples(st.integers(0, 5), st.sampled_from("ab"), st.sampled_from("xy"))
-    tables = data.draw(st.lists(st.lists(row, min_size=1, max_size=8), min_size=2, max_size=4))
+    tables = data.draw(st.lists(st.lists(row, min_size=1, max_size=8), min_size=3, max_size=5))
     states = [
         pd.DataFrame(rows, columns=["who", "zip", "ill"]).anon.state(
             "zip", unit="who", sensitive="ill", key=KEY
@@ -393,9 +393,6 @@ def test_all_releases_together_are_their_states_merged(data):
     ]
     *earlier, current = states
     merged = functools.reduce(lambda one, other: one.merge(other), earlier)
-    union = together([state.counts for state in earlier])
-    assert union.n_rows <= merged.counts.n_rows
-    compared = [
-        compare_counts(counts, current.counts, of_several=True) for counts in (union, merged.counts)
-    ]
-    assert compared[0] == compared[1]
+    *each, together = compare_all(earlier, current)
+    assert each == [current.compare(state) for state in earlier]
+    assert together == compare_counts(merged.counts, current.counts, of_several=True)
