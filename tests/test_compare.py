@@ -21,11 +21,8 @@ from anonrisk.errors import ArgumentError, EmptyTableError, StateError, WrongKey
 from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
 from anonrisk.measures.counts.question import Question
 from anonrisk.releases.compare.compare import compare_all
-from anonrisk.releases.compare.difference import (
-    NumberedHashes,
-    compare_counts,
-    interned,
-)
+from anonrisk.releases.compare.difference import compare_counts
+from anonrisk.releases.compare.numbers import NumberedHashes, interned
 
 FATES = [fate for fate in product((None, "a", "b"), repeat=2) if any(fate)]
 
@@ -377,6 +374,24 @@ def test_hashes_that_are_numbered_once_are_told_apart_as_well(these, others, shi
     assert len(set(zip(numbers, hashes, strict=True))) == len(set(numbers)) == n
     assert n == len({*hashes})
     assert set(numbers) == set(range(n))
+
+
+def test_so_many_columns_that_their_combinations_have_no_number_are_told_as_each_alone():
+    # 4 values of each and a number of rows: 8 to the power of 30 numbers would be needed.
+    names = [f"ill {i}" for i in range(30)]
+    before = pd.DataFrame({"who": range(60), "zip": np.arange(60) % 3})
+    before[names] = np.tile(np.minimum(np.arange(60), 3)[:, None], len(names))
+    before[names[0]] = np.arange(60) % 4
+    frames = before, before.drop(index=[0, 7]).assign(zip=lambda f: f["zip"] * (f["who"] != 10))
+    old, new = (f.anon.state("zip", unit="who", sensitive=names, key=KEY) for f in frames)
+    found = new.compare(old)
+    for name in names:
+        alone = (f.anon.state("zip", unit="who", sensitive=name, key=KEY) for f in frames)
+        one = next(alone)
+        by_itself = next(alone).compare(one)
+        assert found.learned[name] == by_itself.learned[name]
+        assert found.exposed_by(5) == by_itself.exposed_by(5)
+    assert any(found.learned.values())
 
 
 @pytest.mark.slow
