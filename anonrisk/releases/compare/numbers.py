@@ -147,7 +147,7 @@ def added_up(key: Integers, times: Integers, n: int) -> Integers:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class SharedNumbers:
     """What the numbers of several releases stand for: hashes, (n, 2), but of persons."""
 
     # 0 where there is no unit.
@@ -169,7 +169,7 @@ class NumberedValues:
 class NumberedRelease:
     """The entries of a release, (n_entries,): a class and, where there is a unit, a person."""
 
-    numbers: Numbers
+    numbers: SharedNumbers
     cls: Integers
     person: Integers
     rows: Integers
@@ -248,7 +248,9 @@ def numbered_releases(releases: Sequence[KeyedCounts]) -> list[NumberedRelease]:
         name: numbered_alike([item.values[name].values for item in releases])
         for name in last.sensitive
     }
-    shared = Numbers(n_persons, classes, {name: every for name, (_, every) in columns.items()})
+    shared = SharedNumbers(
+        n_persons, classes, {name: every for name, (_, every) in columns.items()}
+    )
     return [
         NumberedRelease(
             shared,
@@ -297,7 +299,7 @@ def together(releases: Sequence[NumberedRelease]) -> NumberedRelease:
 
 
 def _ever(
-    numbers: Numbers, parts: Sequence[tuple[Integers, Integers]]
+    numbers: SharedNumbers, parts: Sequence[tuple[Integers, Integers]]
 ) -> tuple[Integers, Integers]:
     """Return each pair of a person and a number that any part has, once."""
     last = np.full(numbers.n_persons, NONE)
