@@ -324,11 +324,15 @@ def _by_churn(pairs: _Pairs, sides: list[tuple[_Side, _Side]]) -> float:
         number, result = numbered(np.concatenate((before[pairs.in_before], current[came])))
         earlier, newcomers = np.split(number, [int(pairs.in_before.sum())])
         times, gone = pairs.times[pairs.in_before], ~pairs.in_now[pairs.in_before]
-        counts = [
-            added_up(*of, len(result))
-            for of in ((earlier[gone], times[gone]), (newcomers, pairs.times[came]))
-        ]
-        chances.append(chance_by_churn(*counts, added_up(earlier, times, len(result))))
+        left, come, every = (
+            added_up(profile, persons, len(result))
+            for profile, persons in (
+                (earlier[gone], times[gone]),
+                (newcomers, pairs.times[came]),
+                (earlier, times),
+            )
+        )
+        chances.append(chance_by_churn(left, come, every))
     return min(1.0, len(chances) * min(chances))
 
 
