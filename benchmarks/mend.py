@@ -119,6 +119,7 @@ WORLDS = (
     World(leavers="drop", every=3),
     World(persons=4_000, classes=60, churn=0.02, moves=0.002, erased=0.02),
     World(persons=100_000, churn=0.02, moves=0.002, erased=0.02),
+    World(persons=100_000, churn=0.02, moves=0.002, erased=0.02, months=24),
 )
 
 
@@ -146,7 +147,8 @@ def main() -> None:
             *(f"{share:.1%}" for share in (world.churn, world.moves)),
             f"{world.erased:.0%} of leavers",
             world.leavers,
-            "monthly" if world.every == 1 else f"every {world.every} months",
+            ("monthly" if world.every == 1 else f"every {world.every} months")
+            + (", 2 years" if world.months == 24 else ""),
             f"{passed:,} of {n:,}",
             *(f"{share:.1%}" for share in shares),
         )

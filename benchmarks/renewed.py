@@ -32,7 +32,7 @@ class World(NamedTuple):
     churn: float
     months: int
     # Shares of the persons whose identifier is renewed, each a column of the table.
-    renewed: tuple[float, ...] = (0.0, 0.1, 0.3)
+    renewed: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5, 0.8)
 
 
 def people(rng: np.random.Generator, world: World, n: int, first: int) -> pd.DataFrame:
@@ -62,7 +62,7 @@ def seen(world: World, share: float, seed: int) -> bool:
 
 WORLDS = tuple(
     World(*table, churn, months)
-    for table in ((500, 20, 1), (500, 20, 4), (4_000, 100, 4), (10_000, 360, 8))
+    for table in ((500, 20, 1), (500, 20, 4), (500, 50, 4), (4_000, 100, 4), (10_000, 360, 8))
     for churn, months in ((0.01, 1), (0.05, 1), (0.05, 6))
 )
 
@@ -70,7 +70,13 @@ WORLDS = tuple(
 def main() -> None:
     asked = _bench.options(__doc__, 100)
     shares = WORLDS[0].renewed
-    header = ("persons", "classes", "values", "left meanwhile", "nobody", "a tenth", "three tenths")
+    header = (
+        "persons",
+        "classes",
+        "values",
+        "left meanwhile",
+        *(f"{share:.0%}" for share in shares),
+    )
     lines = [f"| {' | '.join(header)} |", f"| {' | '.join(['--:'] * len(header))} |"]
     for world in WORLDS:
         number = [sum(seen(world, share, i) for i in range(asked.records)) for share in shares]

@@ -21,12 +21,8 @@ from anonrisk.errors import ArgumentError, EmptyTableError, StateError, WrongKey
 from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
 from anonrisk.measures.counts.question import Question
 from anonrisk.releases.compare.compare import compare_all
-from anonrisk.releases.compare.difference import (
-    NumberedHashes,
-    compare_counts,
-    interned,
-    together,
-)
+from anonrisk.releases.compare.difference import compare_counts
+from anonrisk.releases.compare.numbers import NumberedHashes, interned
 
 FATES = [fate for fate in product((None, "a", "b"), repeat=2) if any(fate)]
 
@@ -368,15 +364,34 @@ def test_hashes_that_share_a_half_are_told_apart():
 FEW_HASHES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=9)
 
 
-@given(these=FEW_HASHES, others=FEW_HASHES)
-def test_hashes_that_are_numbered_once_are_told_apart_as_well(these, others):
-    before, now, n = NumberedHashes(np.array(these, dtype=np.uint64)).number(
-        np.array(others, dtype=np.uint64)
-    )
-    numbers = [*before.tolist(), *now.tolist()]
-    assert len(set(zip(numbers, [*others, *these], strict=True))) == len(set(numbers)) == n
-    assert n == len({*others, *these})
+@given(these=FEW_HASHES, others=st.lists(FEW_HASHES, max_size=3), shift=st.sampled_from([0, 60]))
+def test_hashes_that_are_numbered_once_are_told_apart_as_well(these, others, shift):
+    # By their first bits they are found, or all of them share these.
+    every = [np.array(item, dtype=np.uint64) << np.uint64(shift) for item in (these, *others)]
+    earlier, now, n = NumberedHashes(every[0]).number(every[1:])
+    numbers = [number for part in (now, *earlier) for number in part.tolist()]
+    hashes = [pair for part in (these, *others) for pair in part]
+    assert len(set(zip(numbers, hashes, strict=True))) == len(set(numbers)) == n
+    assert n == len({*hashes})
     assert set(numbers) == set(range(n))
+
+
+def test_so_many_columns_that_their_combinations_have_no_number_are_told_as_each_alone():
+    # 4 values of each and a number of rows: 8 to the power of 30 numbers would be needed.
+    names = [f"ill {i}" for i in range(30)]
+    before = pd.DataFrame({"who": range(60), "zip": np.arange(60) % 3})
+    before[names] = np.tile(np.minimum(np.arange(60), 3)[:, None], len(names))
+    before[names[0]] = np.arange(60) % 4
+    frames = before, before.drop(index=[0, 7]).assign(zip=lambda f: f["zip"] * (f["who"] != 10))
+    old, new = (f.anon.state("zip", unit="who", sensitive=names, key=KEY) for f in frames)
+    found = new.compare(old)
+    for name in names:
+        alone = (f.anon.state("zip", unit="who", sensitive=name, key=KEY) for f in frames)
+        one = next(alone)
+        by_itself = next(alone).compare(one)
+        assert found.learned[name] == by_itself.learned[name]
+        assert found.exposed_by(5) == by_itself.exposed_by(5)
+    assert any(found.learned.values())
 
 
 @pytest.mark.slow
@@ -384,7 +399,7 @@ def test_hashes_that_are_numbered_once_are_told_apart_as_well(these, others):
 @given(data=st.data())
 def test_all_releases_together_are_their_states_merged(data):
     row = st.tuples(st.integers(0, 5), st.sampled_from("ab"), st.sampled_from("xy"))
-    tables = data.draw(st.lists(st.lists(row, min_size=1, max_size=8), min_size=2, max_size=4))
+    tables = data.draw(st.lists(st.lists(row, min_size=1, max_size=8), min_size=3, max_size=5))
     states = [
         pd.DataFrame(rows, columns=["who", "zip", "ill"]).anon.state(
             "zip", unit="who", sensitive="ill", key=KEY
@@ -393,9 +408,6 @@ def test_all_releases_together_are_their_states_merged(data):
     ]
     *earlier, current = states
     merged = functools.reduce(lambda one, other: one.merge(other), earlier)
-    union = together([state.counts for state in earlier])
-    assert union.n_rows <= merged.counts.n_rows
-    compared = [
-        compare_counts(counts, current.counts, of_several=True) for counts in (union, merged.counts)
-    ]
-    assert compared[0] == compared[1]
+    *each, together = compare_all(earlier, current)
+    assert each == [current.compare(state) for state in earlier]
+    assert together == compare_counts(merged.counts, current.counts, of_several=True)

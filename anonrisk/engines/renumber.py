@@ -27,19 +27,6 @@ def closed_up(keys: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     return codes, len(uniques)
 
 
-class Numbering:
-    """Keys that are numbered once, without gaps, and looked up by others many times."""
-
-    def __init__(self, keys: NDArray[Any]) -> None:
-        self.codes, self.keys = numbered(keys)
-        self._index = pd.Index(self.keys)
-
-    def look_up(self, keys: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the numbers of other keys, -1 of those that have none."""
-        places: NDArray[np.int64] = self._index.get_indexer(pd.Index(keys))
-        return places.astype(np.int64, copy=False)
-
-
 def looked_up(
     few: NDArray[np.int64], many: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], int, NDArray[np.int64]]:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.pseudonyms.keys import Key
-from anonrisk.releases.compare.difference import compare_counts, together
+from anonrisk.releases.compare.difference import compare_with_all
 from anonrisk.releases.state.state import State, state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from anonrisk.core.columns import Name, Names, Qid
+    from anonrisk.core.columns import Name, Names
     from anonrisk.core.literals import Missing
     from anonrisk.releases.compare.comparison import Comparison
 
@@ -157,12 +157,6 @@ def compare_all(earlier: Sequence[State], current: State) -> Iterator[Comparison
     >>> [one.exposed(2) for one in compare_all([first, second], whole)]
     [0, 0, 1]
     """
-    unions: dict[Qid, list[State]] = {}
     for item in earlier:
-        yield compare_states(item, current)
-        unions.setdefault(item.counts.qid, []).append(item)
-    for states in unions.values():
-        if len(states) > 1 and current.counts.unit is not None:
-            union = together([item.counts for item in states])
-            persons = current.numbered_persons
-            yield compare_counts(union, current.counts, of_several=True, persons=persons)
+        current.check_same(item, "compared")
+    yield from compare_with_all([item.counts for item in earlier], current.counts)

@@ -367,22 +367,22 @@ class Comparison(Document, render.PrintedTable):
 
 
 def changed_persons(
-    coded: Integers, least: Integers, learned: Booleans
+    coded: Integers, least: Integers, learned: Booleans, times: Integers
 ) -> tuple[ChangedPersons, ...]:
-    """Count persons of whom the same is told.
+    """Count persons of whom the same is told, each as many times as it says.
 
     Of each, `coded` is the size of the smallest group times the number of `CHANGES`, plus the place
     of what became of it among them.
     """
     base = int(least.max(initial=0)) + 1
-    result, numbers = np.unique((coded * base + least) * 2 + learned, return_counts=True)
+    result, numbers = _added_up((coded * base + least) * 2 + learned, times)
     rest, known = np.divmod(result, 2)
     codes, smallest = np.divmod(rest, base)
     sizes, kinds = np.divmod(codes, len(CHANGES))
     return tuple(
-        ChangedPersons(CHANGES[kind], int(size), int(item), bool(is_known), int(n))
+        ChangedPersons(CHANGES[kind], size, item, bool(is_known), n)
         for kind, size, item, is_known, n in zip(
-            kinds, sizes, smallest, known, numbers, strict=True
+            *(array.tolist() for array in (kinds, sizes, smallest, known, numbers)), strict=True
         )
     )
 
@@ -398,7 +398,14 @@ def changed_classes(added: Integers, removed: Integers) -> tuple[ChangedClasses,
     )
 
 
-def by_size(sizes: Integers) -> dict[int, int]:
-    """Count how often each size occurs."""
-    result, numbers = np.unique(sizes, return_counts=True)
-    return {int(size): int(n) for size, n in zip(result, numbers, strict=True)}
+def by_size(sizes: Integers, times: Integers) -> dict[int, int]:
+    """Count how often each size occurs, if each occurs so many times."""
+    result, numbers = _added_up(sizes, times)
+    return dict(zip(result.tolist(), numbers.tolist(), strict=True))
+
+
+def _added_up(keys: Integers, times: Integers) -> tuple[Integers, Integers]:
+    """Return the keys that occur, sorted, and how often."""
+    keys, times = keys[times > 0], times[times > 0]
+    result, place = np.unique(keys, return_inverse=True)
+    return result, np.bincount(place, weights=times).astype(np.int64)

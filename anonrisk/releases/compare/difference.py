@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.engines.renumber import Numbering, numbered
+from anonrisk.engines.renumber import numbered
 from anonrisk.errors import EmptyTableError, StateError
 from anonrisk.pseudonyms.encoding import agreed
 from anonrisk.releases.compare.comparison import (
@@ -28,164 +28,59 @@ from anonrisk.releases.compare.comparison import (
     changed_classes,
     changed_persons,
 )
+from anonrisk.releases.compare.numbers import (
+    NONE,
+    added_up,
+    all_different,
+    combined,
+    interned,
+    numbered_releases,
+    so_often,
+    summed,
+    together,
+)
 from anonrisk.releases.compare.renewed import chance_by_churn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from anonrisk.core.arrays import Booleans, Integers
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Qid
     from anonrisk.measures.counts.keyed import KeyedCounts
     from anonrisk.pseudonyms.encoding import Hashes
+    from anonrisk.releases.compare.numbers import NumberedRelease
 
 
-# The number of what is not there.
-NONE = -1
+# ---- net changes --------------------------------------------------------------------------------
 
 
-def interned(hashes: Hashes) -> tuple[Integers, int]:
-    """Return equal hashes equal numbers from 0 on, and how many there are.
-
-    Examples
-    --------
-    >>> interned(np.array([[7, 1], [5, 1], [7, 2], [7, 1]], dtype=np.uint64))
-    (array([0, 1, 2, 0]), 3)
-    """
-    first, result = numbered(hashes[:, 0])
-    item = np.empty(len(result), dtype=np.uint64)
-    item[first] = hashes[:, 1]
-    if (hashes[:, 1] == item[first]).all():
-        return first, len(result)
-    # Two hashes that share 64 bits: rare, unless they are made up.
-    last = numbered(hashes[:, 1])[0]
-    both, pairs = numbered(first * len(hashes) + last)
-    return both, len(pairs)
-
-
-class NumberedHashes:
-    """Hashes that are numbered once, to be compared with those of many releases."""
-
-    def __init__(self, hashes: Hashes) -> None:
-        self._hashes = hashes
-        self._firsts = Numbering(hashes[:, 0])
-        self._seconds = np.empty(len(self._firsts.keys), dtype=np.uint64)
-        self._seconds[self._firsts.codes] = hashes[:, 1]
-        self._by_firsts = bool((hashes[:, 1] == self._seconds[self._firsts.codes]).all())
-
-    def number(self, others: Hashes) -> tuple[Integers, Integers, int]:
-        """Return the numbers of others and of these, and how many there are.
-
-        Examples
-        --------
-        >>> these = np.array([[7, 1], [5, 1], [7, 1]], dtype=np.uint64)
-        >>> NumberedHashes(these).number(np.array([[9, 1], [5, 1]], dtype=np.uint64))
-        (array([2, 1]), array([0, 1, 0]), 3)
-        """
-        numbers = self._firsts.look_up(others[:, 0])
-        known = numbers != NONE
-        if not self._by_firsts or (self._seconds[numbers[known]] != others[known, 1]).any():
-            both, n = interned(np.concatenate((others, self._hashes)))
-            return both[: len(others)], both[len(others) :], n
-        new, n_new = interned(others[~known])
-        numbers[~known] = new + len(self._seconds)
-        return numbers, self._firsts.codes, len(self._seconds) + n_new
-
-
-def summed(key: Integers, hashes: Hashes, n: int) -> Hashes:
-    """Add up the hashes of each key, whatever their order: equal sets have equal sums.
-
-    Different sets have different ones, as far as random numbers of 128 bits go. Takes keys below n,
-    (n_hashes,), and hashes, (n_hashes, 2); the sums are (n, 2).
-    """
-    sums = np.zeros((n, 2), dtype=np.uint64)
-    if _all_different(key):
-        sums[key] = hashes
-        return sums
-    order = np.argsort(key, kind="stable")
-    placed = key[order]
-    first = np.flatnonzero(np.diff(placed, prepend=NONE))
-    sums[placed[first]] = np.add.reduceat(hashes[order], first, axis=0)
-    return sums
-
-
-def _all_different(key: Integers) -> bool:
-    return not (np.bincount(key) > 1).any()
-
-
-def value_sums(counts: KeyedCounts, person: Integers, name: Name, n: int) -> Hashes:
-    """Add up the different values of each person, (n, 2); `person` is that of each value."""
-    values = counts.values[name].values
-    if not _all_different(person):
-        # A value that somebody has in several classes is one value.
-        distinct, n_values = interned(values)
-        _, once = np.unique(person * n_values + distinct, return_index=True)
-        person, values = person[once], values[once]
-    return summed(person, values, n)
-
-
-def all_alike(group: Integers, value: Integers) -> Booleans:
-    """Return for each member whether all of the group have its value."""
-    item = np.empty(group.max(initial=0) + 1, dtype=value.dtype)
-    item[group] = value
-    differs = np.zeros(len(item), dtype=bool)
-    differs[group[value != item[group]]] = True
-    return ~differs[group]
-
-
-def entries_of(counts: KeyedCounts, name: Name) -> Integers:
-    """Return the entry that each value belongs to; both are sorted in one way."""
-    values = counts.values[name]
-    hashes = [(values.classes, counts.classes)]
-    if values.persons is not None and counts.persons is not None:
-        hashes.append((values.persons, counts.persons))
-    if all(np.array_equal(*both) for both in hashes):
-        return np.arange(len(values.rows))
-    new = np.zeros(len(values.rows), dtype=bool)
-    new[:1] = True
-    for item, _ in hashes:
-        new[1:] |= (item[1:] != item[:-1]).any(axis=1)
-    if any(not np.array_equal(item[new], entries) for item, entries in hashes):
-        raise StateError(f"the values of column {name!r} are not those of the classes beside them")
-    return np.cumsum(new) - 1
-
-
-def added_by(key: Integers, rows: Integers, n: int, *, by_entry: bool = False) -> Integers:
-    """Add up rows by key, or count entries, each of which is a person."""
-    weights = None if by_entry else rows
-    return np.bincount(key, weights=weights, minlength=n).astype(np.int64)
-
-
-def net_difference(before: KeyedCounts, keyed_counts: KeyedCounts) -> Comparison:
+def _net_difference(
+    counts: tuple[KeyedCounts, KeyedCounts], before: NumberedRelease, current: NumberedRelease
+) -> Comparison:
     """Compare the sizes of classes, and where values are known their numbers in each class.
 
     A class that has one value more and another one less has lost somebody and gained somebody,
     though its size be the same: so many at least came and went. A record has one value, so that
     all who have a value more add up; persons may have several, and only the most count.
     """
-    classes, n = interned(np.concatenate((before.classes, keyed_counts.classes)))
-    places = np.split(classes, [len(before.rows)])
-    sizes = [
-        added_by(source, counts.rows, n, by_entry=counts.persons is not None)
-        for source, counts in zip(places, (before, keyed_counts), strict=True)
-    ]
-    columns = [_net_values((before, keyed_counts), places, name, n) for name in before.sensitive]
+    n = len(current.numbers.classes)
+    sizes = [added_up(item.cls, _counted(item, item.rows), n) for item in (before, current)]
+    columns = [_net_values(before, current, name) for name in current.values]
     gone, come = np.maximum(sizes[0] - sizes[1], 0), np.maximum(sizes[1] - sizes[0], 0)
     for column in columns:
         gone, come = np.maximum(gone, column.certain[0]), np.maximum(come, column.certain[1])
-    groups = np.concatenate((gone, come))
-    # Each record by its group: all that went from a class, or all that came to it.
-    whose = np.repeat(np.arange(2 * n), groups)
-    group, least = groups[whose], np.concatenate(sizes)[whose]
-    kind = np.where(whose < n, CHANGES.index(REMOVED), CHANGES.index(ADDED))
+    # A group is all that went from a class, or all that came to it.
+    groups, least = np.concatenate((gone, come)), np.concatenate(sizes)
+    kind = np.repeat([CHANGES.index(REMOVED), CHANGES.index(ADDED)], n)
     learned = {
-        name: np.concatenate((column.learned(0, gone), column.learned(1, come)))[whose]
-        for name, column in zip(before.sensitive, columns, strict=True)
+        name: np.concatenate((column.learned(0, gone), column.learned(1, come)))
+        for name, column in zip(current.values, columns, strict=True)
     }
-    anything = np.logical_or.reduce([*learned.values(), np.zeros(len(whose), dtype=bool)])
+    anything = np.logical_or.reduce([*learned.values(), np.zeros(2 * n, dtype=bool)])
     return Comparison(
-        qid=keyed_counts.qid,
-        qid_before=before.qid,
-        unit=keyed_counts.unit,
+        qid=counts[1].qid,
+        qid_before=counts[0].qid,
+        unit=counts[1].unit,
         net=True,
         n_before=int(sizes[0].sum()),
         n_now=int(sizes[1].sum()),
@@ -196,10 +91,15 @@ def net_difference(before: KeyedCounts, keyed_counts: KeyedCounts) -> Comparison
         n_split=0,
         new_singletons=int(((sizes[1] == 1) & (sizes[0] != 1)).sum()),
         classes=changed_classes(come, gone),
-        persons=changed_persons(group * len(CHANGES) + kind, least, anything),
-        learned={name: by_size(group[known]) for name, known in learned.items()},
-        missing=keyed_counts.missing,
+        persons=changed_persons(groups * len(CHANGES) + kind, least, anything, groups),
+        learned={name: by_size(groups, known * groups) for name, known in learned.items()},
+        missing=counts[1].missing,
     )
+
+
+def _counted(release: NumberedRelease, rows: Integers) -> Integers:
+    """Return how many each entry is: rows, or one person."""
+    return np.ones_like(rows) if release.numbers.n_persons else rows
 
 
 @dataclass(frozen=True)
@@ -229,24 +129,26 @@ class _NetValues:
         return known
 
 
-def _net_values(
-    releases: tuple[KeyedCounts, KeyedCounts], places: list[Integers], name: Name, n_classes: int
-) -> _NetValues:
-    values, n_values = interned(
-        np.concatenate([release.values[name].values for release in releases])
+def _net_values(before: NumberedRelease, current: NumberedRelease, name: Name) -> _NetValues:
+    releases, n_values = (before, current), len(current.numbers.values[name])
+    columns = [item.values[name] for item in releases]
+    pair, result = numbered(
+        np.concatenate(
+            [
+                item.cls[own.entry] * n_values + own.value
+                for item, own in zip(releases, columns, strict=True)
+            ]
+        )
     )
-    cls = np.concatenate(
-        [source[entries_of(item, name)] for item, source in zip(releases, places, strict=True)]
-    )
-    pair, result = numbered(cls * n_values + values)
-    parts = np.split(pair, [len(releases[0].values[name].rows)])
+    parts = np.split(pair, [len(columns[0].entry)])
     old, new = (
-        added_by(part, item.values[name].rows, len(result), by_entry=item.persons is not None)
-        for part, item in zip(parts, releases, strict=True)
+        added_up(part, _counted(item, own.rows), len(result))
+        for part, item, own in zip(parts, releases, columns, strict=True)
     )
     changes = (np.maximum(old - new, 0), np.maximum(new - old, 0))
+    n_classes = len(current.numbers.classes)
     return _NetValues(
-        result // n_values, changes, (old, new), n_classes, releases[0].persons is not None
+        result // n_values, changes, (old, new), n_classes, current.numbers.n_persons > 0
     )
 
 
@@ -259,11 +161,7 @@ _N_KINDS = 3 * len(CHANGES)
 
 
 def compare_counts(
-    before: KeyedCounts,
-    keyed_counts: KeyedCounts,
-    *,
-    of_several: bool = False,
-    persons: NumberedHashes | None = None,
+    before: KeyedCounts, keyed_counts: KeyedCounts, *, of_several: bool = False
 ) -> Comparison:
     """Compare the keyed counts of two releases, made under one key.
 
@@ -278,8 +176,6 @@ def compare_counts(
     of_several : bool
         Whether `before` is made of several releases, so that a row may be counted in each of them
         and numbers of rows say nothing.
-    persons : NumberedHashes, optional
-        The persons of the newer release, for who compares it with several.
 
     Returns
     -------
@@ -287,12 +183,47 @@ def compare_counts(
         Without any hash.
     """
     _check(before, keyed_counts)
-    if before.persons is None or keyed_counts.persons is None:
-        return net_difference(before, keyed_counts)
-    numbers = (persons or NumberedHashes(keyed_counts.persons)).number(before.persons)
-    pairs = _Pairs.of(before, keyed_counts, *numbers, by_rows=not of_several)
-    result = _by_person if (pairs.in_before & pairs.in_now).any() else _net_by_person
-    return result(pairs)
+    numbers = numbered_releases([before, keyed_counts])
+    return _compared((before, keyed_counts), *numbers, by_rows=not of_several)
+
+
+def compare_with_all(
+    earlier: Sequence[KeyedCounts], keyed_counts: KeyedCounts
+) -> Iterator[Comparison]:
+    """Compare the keyed counts of a release with each earlier one, then with them together.
+
+    Together are those with one quasi-identifier, where there is a unit.
+    """
+    if not earlier:
+        return
+    for before in earlier:
+        _check(before, keyed_counts)
+    *numbers, current = numbered_releases([*earlier, keyed_counts])
+    unions: dict[Qid, list[NumberedRelease]] = {}
+    for before, item in zip(earlier, numbers, strict=True):
+        yield _compared((before, keyed_counts), item, current, by_rows=True)
+        unions.setdefault(before.qid, []).append(item)
+    for qid, releases in unions.items():
+        if len(releases) > 1 and keyed_counts.unit is not None:
+            one = next(before for before in earlier if before.qid == qid)
+            yield _compared((one, keyed_counts), together(releases), current, by_rows=False)
+
+
+def _compared(
+    counts: tuple[KeyedCounts, KeyedCounts],
+    before: NumberedRelease,
+    current: NumberedRelease,
+    *,
+    by_rows: bool,
+) -> Comparison:
+    if not current.numbers.n_persons:
+        return _net_difference(counts, before, current)
+    pairs = _Pairs.of(before, current, by_rows=by_rows)
+    if pairs.n_of(pairs.in_before & pairs.in_now):
+        return _by_person(counts, pairs)
+    n_before, n_now = pairs.n_of(pairs.in_before), pairs.n_of(pairs.in_now)
+    net = _net_difference(counts, before, current)
+    return replace(net, n_before=n_before, n_now=n_now, n_both=0)
 
 
 def of_one_table(before: KeyedCounts, keyed_counts: KeyedCounts) -> bool:
@@ -304,44 +235,6 @@ def of_one_table(before: KeyedCounts, keyed_counts: KeyedCounts) -> bool:
         return False
     n_each = [interned(item)[1] for item in (before.persons, keyed_counts.persons)]
     return interned(np.concatenate((before.persons, keyed_counts.persons)))[1] < sum(n_each)
-
-
-def together(releases: Sequence[KeyedCounts]) -> KeyedCounts:
-    """Return who was in which class, with which values, in any of several releases by person.
-
-    They have the same columns. Numbers of rows say nothing: who was published twice has no more.
-    """
-    first, *rest = releases
-    if not rest:
-        return first
-    values = {
-        name: replace(first.values[name], **_news([item.values[name] for item in releases], _WITH))
-        for name in first.sensitive
-    }
-    more = replace(first, **_news(releases, _BESIDE), values=values, n_dropped=0)
-    return first.merge(replace(more, n_rows=int(more.rows.sum())))
-
-
-# The hashes of an entry, and of a value.
-_BESIDE = ("classes", "persons")
-_WITH = (*_BESIDE, "values")
-
-
-def _news(parts: Sequence[Any], columns: Sequence[str]) -> dict[str, Any]:
-    """Return what no part has before, but for the first part: (n, 2) of each column, and rows."""
-    every = {name: np.concatenate([getattr(item, name) for item in parts]) for name in columns}
-    # Each kind has random numbers of its own, so that sums are equal where all of them are.
-    key, _ = interned(np.add.reduce(list(every.values())))
-    # Numbers grow by one wherever something appears for the first time.
-    new = np.diff(np.maximum.accumulate(key), prepend=NONE) > 0
-    new[: len(parts[0].rows)] = False
-    rows = np.concatenate([item.rows for item in parts])
-    return {**{name: hashes[new] for name, hashes in every.items()}, "rows": rows[new]}
-
-
-def _net_by_person(pairs: _Pairs) -> Comparison:
-    n_before, n_now = int(pairs.in_before.sum()), int(pairs.in_now.sum())
-    return replace(net_difference(*pairs.counts), n_before=n_before, n_now=n_now, n_both=0)
 
 
 def _check(before: KeyedCounts, keyed_counts: KeyedCounts) -> None:
@@ -369,8 +262,8 @@ def _check(before: KeyedCounts, keyed_counts: KeyedCounts) -> None:
 # ---- by person ----------------------------------------------------------------------------------
 
 
-def _by_person(pairs: _Pairs) -> Comparison:
-    before, current = pairs.counts
+def _by_person(counts: tuple[KeyedCounts, KeyedCounts], pairs: _Pairs) -> Comparison:
+    before, current = counts
     groups = _Groups.of(pairs)
     sides = {
         name: (_Side.of(pairs, 0, name), _Side.of(pairs, 1, name)) for name in before.sensitive
@@ -380,29 +273,32 @@ def _by_person(pairs: _Pairs) -> Comparison:
     coded = groups.size * len(CHANGES) + groups.kind % len(CHANGES)
     smallest = pairs.least_of(groups.person[groups.changed], coded[groups.changed])
     is_in = smallest != NONE
-    anything = np.logical_or.reduce([*learned.values(), np.zeros(pairs.n_persons, dtype=bool)])
+    anything = np.logical_or.reduce([*learned.values(), np.zeros(len(pairs.times), dtype=bool)])
     in_both = pairs.in_before & pairs.in_now
+    added, removed = (pairs.sizes(~inside) for inside in (pairs.before, pairs.now))
     return Comparison(
         qid=current.qid,
         qid_before=before.qid,
         unit=current.unit,
         net=False,
-        n_before=int(pairs.in_before.sum()),
-        n_now=int(pairs.in_now.sum()),
-        n_both=int(in_both.sum()),
+        n_before=pairs.n_of(pairs.in_before),
+        n_now=pairs.n_of(pairs.in_now),
+        n_both=pairs.n_of(in_both),
         n_classes_both=int(((pairs.size_before > 0) & (pairs.size_now > 0)).sum()),
-        n_added=int((~pairs.before).sum()),
-        n_removed=int((~pairs.now).sum()),
+        n_added=int(added.sum()),
+        n_removed=int(removed.sum()),
         n_split=pairs.n_split,
-        new_singletons=int(((pairs.least_now == 1) & (pairs.least_before != 1)).sum()),
-        classes=changed_classes(
-            np.bincount(pairs.cls[~pairs.before], minlength=pairs.n_classes),
-            np.bincount(pairs.cls[~pairs.now], minlength=pairs.n_classes),
+        new_singletons=pairs.n_of((pairs.least_now == 1) & (pairs.least_before != 1)),
+        classes=changed_classes(added, removed),
+        persons=changed_persons(
+            smallest[is_in], pairs.least[is_in], anything[is_in], pairs.times[is_in]
         ),
-        persons=changed_persons(smallest[is_in], pairs.least[is_in], anything[is_in]),
-        learned={name: by_size(smallest[known] // len(CHANGES)) for name, known in learned.items()},
+        learned={
+            name: by_size(smallest[known] // len(CHANGES), pairs.times[known])
+            for name, known in learned.items()
+        },
         changed_values={
-            name: int((in_both & (old.sums != new.sums).any(axis=1)).sum())
+            name: pairs.n_of(in_both & (old.sums != new.sums).any(axis=1))
             for name, (old, new) in sides.items()
         },
         missing=current.missing,
@@ -427,9 +323,16 @@ def _by_churn(pairs: _Pairs, sides: list[tuple[_Side, _Side]]) -> float:
     for before, current in profiles:
         number, result = numbered(np.concatenate((before[pairs.in_before], current[came])))
         earlier, newcomers = np.split(number, [int(pairs.in_before.sum())])
-        gone = earlier[~pairs.in_now[pairs.in_before]]
-        counts = [np.bincount(item, minlength=len(result)) for item in (gone, newcomers, earlier)]
-        chances.append(chance_by_churn(*counts))
+        times, gone = pairs.times[pairs.in_before], ~pairs.in_now[pairs.in_before]
+        left, come, every = (
+            added_up(profile, persons, len(result))
+            for profile, persons in (
+                (earlier[gone], times[gone]),
+                (newcomers, pairs.times[came]),
+                (earlier, times),
+            )
+        )
+        chances.append(chance_by_churn(left, come, every))
     return min(1.0, len(chances) * min(chances))
 
 
@@ -437,11 +340,14 @@ def _by_churn(pairs: _Pairs, sides: list[tuple[_Side, _Side]]) -> float:
 class _Pairs:
     """Every pair of a class and a person of either release, once, in small numbers.
 
-    Hashes are (n, 2), two halves of 64 bits. `cls`, `person`, `before` and `now` are (n_pairs,), as
-    `more_rows` is; what is said of classes is (n_classes,), of persons (n_persons,).
+    Of persons who have the same entries and values before, and the same now, the same is told: one
+    stands for all. `cls`, `person`, `before` and `now` are (n_pairs,), as `more_rows` is; what is
+    said of classes is (n_classes,), of persons (n_persons,).
     """
 
-    counts: tuple[KeyedCounts, KeyedCounts]
+    # The entries of these persons, and the hashes of their classes.
+    releases: tuple[NumberedRelease, NumberedRelease]
+    hashes: Hashes
     # Where the entries of each release are among the pairs: (n_entries,) of each.
     places: tuple[Integers, Integers]
     cls: Integers
@@ -449,53 +355,64 @@ class _Pairs:
     # Whether each pair is in the release.
     before: Booleans
     now: Booleans
-    n_classes: int
-    n_persons: int
+    # How many each person stands for.
+    times: Integers
     # Whether it matters how many rows a pair has.
     by_rows: bool
 
     @classmethod
-    def of(
-        cls,
-        before: KeyedCounts,
-        keyed_counts: KeyedCounts,
-        who_before: Integers,
-        who_now: Integers,
-        n_persons: int,
-        *,
-        by_rows: bool,
-    ) -> _Pairs:
-        classes, n_classes = interned(np.concatenate((before.classes, keyed_counts.classes)))
-        persons = np.concatenate((who_before, who_now))
-        old, new, first = _places(classes, persons, n_persons, len(before.rows))
+    def of(cls, before: NumberedRelease, current: NumberedRelease, *, by_rows: bool) -> _Pairs:
+        somewhere = np.flatnonzero(before.alike | current.alike)
+        kind, every = numbered(combined([before.alike[somewhere], current.alike[somewhere]]))
+        place = np.full(len(before.alike), NONE)
+        standing = np.empty(len(every), dtype=np.int64)
+        standing[kind] = somewhere
+        place[standing] = np.arange(len(every))
+        old, new = before.of(place), current.of(place)
+        persons = np.concatenate((old.person, new.person))
+        classes = np.concatenate((old.cls, new.cls))
+        hashes = current.numbers.classes
+        if len(hashes) > len(classes):
+            # Those of other releases would only be carried along.
+            classes, own = numbered(classes)
+            hashes = hashes[own]
+        in_old, in_new, first = _places(classes, persons, len(every), len(old.cls))
         is_in = np.zeros((2, len(first)), dtype=bool)
-        is_in[0, old] = is_in[1, new] = True
+        is_in[0, in_old] = is_in[1, in_new] = True
         return cls(
-            (before, keyed_counts),
             (old, new),
+            hashes,
+            (in_old, in_new),
             cls=classes[first],
             person=persons[first],
             before=is_in[0],
             now=is_in[1],
-            n_classes=n_classes,
-            n_persons=n_persons,
+            times=np.bincount(kind),
             by_rows=by_rows,
         )
 
+    def n_of(self, some: Booleans) -> int:
+        """Return how many persons they are, by whether each person here is one of them."""
+        return int(self.times[some].sum())
+
+    def sizes(self, some: Booleans) -> Integers:
+        """Return how many persons each class has, in some of the pairs."""
+        return added_up(self.cls[some], self.times[self.person[some]], len(self.hashes))
+
     @cached_property
     def size_before(self) -> Integers:
-        return np.bincount(self.cls[self.before], minlength=self.n_classes)
+        return self.sizes(self.before)
 
     @cached_property
     def size_now(self) -> Integers:
-        return np.bincount(self.cls[self.now], minlength=self.n_classes)
+        return self.sizes(self.now)
 
     @cached_property
     def more_rows(self) -> Integers:
         """How many rows more each pair that stayed has now; 0 where that does not matter."""
         result = np.zeros(len(self.cls), dtype=np.int64)
-        for counts, places, sign in zip(self.counts, self.places, (-1, 1), strict=True):
-            result[places] += sign * counts.rows
+        for release, places, sign in zip(self.releases, self.places, (-1, 1), strict=True):
+            result[places] += sign * release.rows
         return np.where(self.before & self.now & self.by_rows, result, 0)
 
     @cached_property
@@ -524,13 +441,13 @@ class _Pairs:
     @cached_property
     def moved(self) -> Booleans:
         """Who is in both releases, and in no class of both."""
-        stays = np.zeros(self.n_persons, dtype=bool)
+        stays = np.zeros(len(self.times), dtype=bool)
         stays[self.person[self.before & self.now]] = True
         return self.in_before & self.in_now & ~stays
 
     def least_of(self, person: Integers, number: Integers) -> Integers:
         """Return the least of the numbers of each person, -1 where there is none."""
-        result = np.full(self.n_persons, np.iinfo(np.int64).max)
+        result = np.full(len(self.times), np.iinfo(np.int64).max)
         np.minimum.at(result, person, number)
         return np.where(result == np.iinfo(np.int64).max, NONE, result)
 
@@ -538,8 +455,8 @@ class _Pairs:
     def class_sums(self) -> tuple[Hashes, Hashes]:
         """Add up the classes that each person has in either release: equal sets have equal sums."""
         old, new = (
-            summed(self.person[places], counts.classes, self.n_persons)
-            for places, counts in zip(self.places, self.counts, strict=True)
+            summed(self.person[places], self.hashes[self.cls[places]], len(self.times))
+            for places in self.places
         )
         return old, new
 
@@ -547,16 +464,16 @@ class _Pairs:
     def way(self) -> Integers:
         """Number the ways from the classes before to those now, for all who moved."""
         old, new = (interned(sums[self.moved])[0] for sums in self.class_sums)
-        return numbered(old * self.n_persons + new)[0]
+        return numbered(old * len(self.times) + new)[0]
 
     @cached_property
     def n_split(self) -> int:
         """Classes that are gone, and whose persons went more than one way."""
-        way = np.full(self.n_persons, NONE)
+        way = np.full(len(self.times), NONE)
         way[self.moved] = self.way
         gone = self.before & (self.size_now[self.cls] == 0) & self.moved[self.person]
-        ways = np.unique(self.cls[gone] * self.n_persons + way[self.person[gone]])
-        return int((np.bincount(ways // self.n_persons) > 1).sum())
+        ways = numbered(self.cls[gone] * len(self.times) + way[self.person[gone]])[1]
+        return int((np.bincount(ways // len(self.times)) > 1).sum())
 
 
 def _places(
@@ -564,7 +481,7 @@ def _places(
 ) -> tuple[Integers, Integers, Integers]:
     """Number the pairs of the entries before, of those now, and return where each pair is first."""
     who_before, who_now = np.split(persons, [n_before])
-    if not (_all_different(who_before) and _all_different(who_now)):
+    if not (all_different(who_before) and all_different(who_now)):
         places, result = numbered(classes * n_persons + persons)
         first = np.empty(len(result), dtype=np.int64)
         first[places[::-1]] = np.arange(len(places))[::-1]
@@ -577,6 +494,15 @@ def _places(
     new[other] = np.arange(n_before, n_before + other.sum())
     first = np.concatenate((np.arange(n_before), n_before + np.flatnonzero(other)))
     return np.arange(n_before), new, first
+
+
+def all_alike(group: Integers, value: Integers) -> Booleans:
+    """Return for each member whether all of the group have its value."""
+    item = np.empty(group.max(initial=0) + 1, dtype=value.dtype)
+    item[group] = value
+    differs = np.zeros(len(item), dtype=bool)
+    differs[group[value != item[group]]] = True
+    return ~differs[group]
 
 
 @dataclass(frozen=True)
@@ -606,7 +532,7 @@ class _Groups:
         rest = np.concatenate((rest, again))
         kind = np.concatenate((kind, np.where(more[again] > 0, _ADDED, _REMOVED) + _OTHER_ROWS))
         moved = np.flatnonzero(pairs.moved)
-        beyond = pairs.n_classes * _N_KINDS
+        beyond = len(pairs.hashes) * _N_KINDS
         keys = np.concatenate((pairs.cls[rest] * _N_KINDS + kind, pairs.way + beyond))
         return cls(
             pairs,
@@ -619,7 +545,8 @@ class _Groups:
     @cached_property
     def size(self) -> Integers:
         """The number of persons in each member's group."""
-        return np.bincount(self.group)[self.group]
+        times = self.pairs.times[self.person]
+        return added_up(self.group, times, 0)[self.group]
 
     @cached_property
     def changed(self) -> Booleans:
@@ -645,7 +572,7 @@ class _Groups:
                 value = np.where(other_rows, difference[self.pair], value)
             known |= (value != NONE) & all_alike(self.group, value)
             summary |= np.where(has_moved, side.told_person[self.person], side.told[self.pair])
-        result = np.zeros(self.pairs.n_persons, dtype=bool)
+        result = np.zeros(len(self.pairs.times), dtype=bool)
         result[self.person[known & ~summary & self.changed]] = True
         return result
 
@@ -670,21 +597,24 @@ class _Side:
     @cached_property
     def rows(self) -> Hashes:
         """(n_pairs, 2): the sum of the values of each pair, as often as rows have them."""
-        values = self.values * self.times.astype(np.uint64)[:, None]
-        return summed(self.pair, values, len(self.of_pair))
+        return summed(self.pair, so_often(self.values, self.times), len(self.of_pair))
 
     @classmethod
     def of(cls, pairs: _Pairs, which: int, name: Name) -> _Side:
-        counts, places = pairs.counts[which], pairs.places[which]
-        values, entry = counts.values[name].values, entries_of(counts, name)
-        number, _ = interned(summed(entry, values, len(counts.rows)))
+        release, places = pairs.releases[which], pairs.places[which]
+        own, hashes = release.values[name], release.numbers.values[name]
+        values = hashes[own.value]
+        number, _ = interned(summed(own.entry, values, len(release.cls)))
         of_pair = np.full(len(pairs.cls), NONE)
         of_pair[places] = number
         summary = np.zeros(len(pairs.cls), dtype=bool)
         summary[places] = all_alike(pairs.cls[places], number)
-        told_person = np.zeros(pairs.n_persons, dtype=bool)
+        told_person = np.zeros(len(pairs.times), dtype=bool)
         told_person[pairs.person[summary]] = True
-        pair = places[entry]
-        sums = value_sums(counts, pairs.person[pair], name, pairs.n_persons)
-        times = counts.values[name].rows
-        return cls(of_pair, summary, told_person, sums, pair, values, times)
+        pair = places[own.entry]
+        person, value = pairs.person[pair], own.value
+        if not all_different(person):
+            # A value that somebody has in several classes is one value.
+            person, value = np.divmod(numbered(person * len(hashes) + value)[1], len(hashes))
+        sums = summed(person, hashes[value], len(pairs.times))
+        return cls(of_pair, summary, told_person, sums, pair, values, own.rows)

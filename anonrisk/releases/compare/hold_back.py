@@ -24,7 +24,7 @@ import numpy as np
 
 from anonrisk.engines.renumber import numbered
 from anonrisk.errors import StateError
-from anonrisk.releases.compare.difference import entries_of, interned, summed, value_sums
+from anonrisk.releases.compare.numbers import entries_of, interned, summed, value_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -6,6 +6,8 @@ among people who did not, and a comparison counts too few as exposed.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from math import fsum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,17 +83,20 @@ def chance_by_churn(left: Integers, came: Integers, before: Integers) -> float:
     share = np.maximum(left.sum() / before.sum(), (left - 1) / np.maximum(before - 1, 1))
     some = total > 0
     left, came, total, share = left[some], came[some], total[some], share[some]
-    x = ((left - came) ** 2 / total).sum() / np.mean(1 - left * share / total)
+    # Summed exactly, whatever the order in which the profiles come.
+    x = fsum((left - came) ** 2 / total) / (fsum(1 - left * share / total) / len(total))
     sizes, profiles = np.unique(total, return_counts=True)
-    log_factorials = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, sizes[-1] + 1)))))
     logs = _STEPS * x
     for size, n in zip(sizes.tolist(), profiles.tolist(), strict=True):
-        logs += n * _log_mean(size, log_factorials)
+        logs += n * _log_mean(size)
     return float(np.exp(min(logs.min(), 0)))
 
 
-def _log_mean(size: int, log_factorials: Floats) -> Floats:
+# A release that is compared with many others asks for the same sizes again.
+@lru_cache(maxsize=1_000)
+def _log_mean(size: int) -> Floats:
     """Return log E exp(-t d²/T) for each t: d heads more than tails, in either way, of T coins."""
+    log_factorials = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, size + 1)))))
     d = np.arange(size % 2, min(size, int(_WIDEST * size**0.5) + 1) + 1, 2)
     heads = (size + d) // 2
     ways = log_factorials[size] - log_factorials[heads] - log_factorials[size - heads]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -26,7 +25,7 @@ from anonrisk.measures.counts.question import Score
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.pseudonyms.encoding import placed
 from anonrisk.pseudonyms.keys import Key, as_key
-from anonrisk.releases.compare.difference import NumberedHashes, compare_counts
+from anonrisk.releases.compare.difference import compare_counts
 from anonrisk.releases.state.file import STATE_FILE
 from anonrisk.releases.state.kept import Kept
 
@@ -86,13 +85,7 @@ class State(Kept[KeyedCounts]):
         The quasi-identifier may be another one, if there is a unit.
         """
         self.check_same(previous, "compared")
-        return compare_counts(previous.counts, self.counts, persons=self.numbered_persons)
-
-    @cached_property
-    def numbered_persons(self) -> NumberedHashes | None:
-        """The persons, for comparisons; None where there is no unit."""
-        persons = self.counts.persons
-        return None if persons is None else NumberedHashes(persons)
+        return compare_counts(previous.counts, self.counts)
 
     # ---- class sizes ----------------------------------------------------------------------
 
