@@ -16,6 +16,7 @@ from tables import to_rows
 import anonrisk
 from anonrisk import Policy, errors
 from anonrisk.engines import engine_for
+from anonrisk.engines.pandas import encode
 from anonrisk.engines.pandas.encode import encode_column
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.recode import Bins
@@ -462,8 +463,11 @@ def test_counting_makes_no_frame_of_pandas(build, monkeypatch):
     assert (asked["k"], asked["ldiv"]) == (1, 1)
 
 
-@pytest.mark.parametrize(("kind", "times"), [("polars", 1), ("pyarrow", 1), ("lazy", 2)])
-def test_a_check_codes_a_column_once_unless_it_is_a_query(kind, times, monkeypatch):
+@pytest.mark.parametrize(
+    ("kind", "times"),
+    [("pandas", 1), ("polars", 1), ("held", 1), ("narwhals", 1), ("pyarrow", 1), ("lazy", 2)],
+)
+def test_a_column_is_coded_once_unless_it_is_a_query(kind, times, monkeypatch):
     """A query may give its rows in another order the next time, and codes go by rows."""
     coded = Counter()
 
@@ -472,9 +476,13 @@ def test_a_check_codes_a_column_once_unless_it_is_a_query(kind, times, monkeypat
         return encode_column(column, name, role)
 
     monkeypatch.setattr(cells, "encode_column", counted)
+    monkeypatch.setattr(encode, "encode_column", counted)
     policy = Policy(quasi="zip", sensitive=["ill", "age"], k=2, ldiv=2, missing_sensitive="value")
-    policy.check(KINDS[kind](CELLS))
-    assert coded["zip"] == times
+    table = {**KINDS, "pandas": pd.DataFrame}[kind](CELLS)
+    for ask in (policy.check, lambda table: anonrisk.assess(table, "zip", ["ill", "age"])):
+        coded.clear()
+        ask(table)
+        assert coded["zip"] == times
 
 
 COLUMNS = {

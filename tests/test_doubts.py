@@ -8,12 +8,14 @@ import random
 import re
 import sqlite3
 import uuid
+from collections import Counter
 
 import pandas as pd
 import pytest
 
 from anonrisk import Policy, Verdict
 from anonrisk.engines import engine_for
+from anonrisk.engines.pandas import PandasEngine
 from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.measures.counts.check_digits import CHECKED, FORMATS
 from anonrisk.measures.counts.contents import CellContents, folded, place
@@ -383,6 +385,36 @@ def test_spellings_warn_and_block_where_a_budget_hangs_on_them(frame):
     still = frame({"q": alike(), "s": values * 5})
     kept = checked(still, sensitive="s", ldiv={"l": 2})
     assert (kept.status, doubts_of(kept)["s", "spellings"].value) == ("pass", 1)
+
+
+def test_spellings_of_many_columns_are_judged_together(monkeypatch):
+    """Each sensitive column is scored for the check, and before and after its texts are folded."""
+    names = [f"s{i}" for i in range(6)]
+    texts = ["flu", "flu", "Flu ", "Flu "] * 10
+    table = pd.DataFrame({"q": alike(), **dict.fromkeys(names, texts), "s5": ["a", "b"] * 20})
+    scored, score = Counter(), PandasEngine.score
+
+    def counted(self, frame, question, sensitive, scores):
+        scored[sensitive.column] += 1
+        return score(self, frame, question, sensitive, scores)
+
+    monkeypatch.setattr(PandasEngine, "score", counted)
+    verdict = checked(table, sensitive=names, ldiv={"l": 2})
+    assert scored == dict.fromkeys(names, 3)
+    assert {column for column, _ in doubts_of(verdict)} == {*names[:-1]}
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_a_column_of_classes_is_folded_by_itself(declared):
+    """With s and g folded at once, the classes would merge, and s would seem diverse again."""
+    g, s = ["a", "a", "A ", "A "] * 10, ["flu", "Flu", "cold", "Cold"] * 10
+    table = pd.DataFrame({"q": "x", "g": g, "s": s})
+    asked = {"sensitive": ["g", "s"], "ldiv": {"l": 2, "sensitive": ["s"]}}
+    if declared:
+        verdict = Policy(**asked).check(table.anon.declare(quasi="g"))
+    else:
+        verdict = Policy(quasi="q", by="g", **asked).check(table)
+    assert doubts_of(verdict)["s", "spellings"].status == "could_not_assess"
 
 
 def test_placeholders_warn(frame):

@@ -41,9 +41,17 @@ def with_room(
 
 
 def extended(
-    keys: NDArray[Any], bound: int, codes: NDArray[Any], size: int, renumber: Renumber = renumbered
+    keys: NDArray[Any],
+    bound: int,
+    codes: NDArray[Any],
+    size: int,
+    renumber: Renumber = renumbered,
+    *,
+    in_place: bool = False,
 ) -> tuple[NDArray[Any], int]:
     """Return keys with one more digit, in the fewest bytes that hold them, and their new bound.
+
+    `in_place` they may take the room of the keys, which nobody needs any more.
 
     Examples
     --------
@@ -54,7 +62,8 @@ def extended(
     keys, bound = with_room(keys, bound, size, renumber)
     bound *= size
     kind = _kind(bound)
-    longer: NDArray[Any] = np.multiply(keys, size, dtype=kind)
+    room = keys if in_place and keys.dtype == kind else None
+    longer: NDArray[Any] = np.multiply(keys, size, out=room, dtype=kind)
     return np.add(longer, codes, out=longer, dtype=kind), bound
 
 
@@ -95,5 +104,5 @@ def keys_of(
     (first, bound), *rest = columns
     keys = first.astype(_kind(bound))
     for codes, size in rest:
-        keys, bound = extended(keys, bound, codes, size, renumber)
+        keys, bound = extended(keys, bound, codes, size, renumber, in_place=True)
     return keys if short else keys.astype(np.int64, copy=False), bound

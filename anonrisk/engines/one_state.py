@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +22,13 @@ def one_state(frame: Any, word: str) -> Iterator[None]:
     """Let all that is asked inside see one state of a table in a database.
 
     What a database is not asked for is refused by the word that the caller wrote. Tables of other
-    libraries are what they are; of one of pandas a check encodes each column once.
+    libraries are what they are; of one in memory each column is encoded once.
     """
     sql = sys.modules.get("anonrisk.engines.sql")
     if sql is None or not isinstance(frame, sql.SqlTable):
         token = asked_word.set(asked_word.get() or word)
         try:
-            with remembering(frame) if word == "check" else nullcontext():
+            with remembering(frame):
                 yield
         finally:
             asked_word.reset(token)

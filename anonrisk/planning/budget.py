@@ -72,19 +72,14 @@ def exact_values(n: int, k: int, beta: float) -> float:
     >>> round(10**6 / exact_values(10**6, 100, 0.1), 1)
     113.0
     """
-    from scipy.optimize import brentq
-    from scipy.stats import binom, poisson
+    # Not scipy.stats, which takes longer to import than a small plan to find.
+    from scipy.special import bdtri, pdtri
 
     if k < 2:
         return float(n)
     if k > n:
         return n / k
-    if n < _SMALL:
-        return 1 / float(brentq(lambda p: binom.cdf(k - 1, n, p) - beta, 1e-12, 1.0))
-    # Far above the mean at which fewer than k have the chance β: k plus ln(1/β) and √(2 k ln(1/β)),
-    # by Chernoff's bound.
-    most = 10.0 * k + 10 * math.log(1 / beta) + 100
-    return n / float(brentq(lambda mean: poisson.cdf(k - 1, mean) - beta, 1e-9, most))
+    return 1 / float(bdtri(k - 1, n, beta)) if n < _SMALL else n / float(pdtri(k - 1, beta))
 
 
 def shares(values: float, weights: Sequence[float], caps: Sequence[int]) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines import engine_for
+from anonrisk.engines.one_state import remembering
 from anonrisk.measures.counts.change import FoldSpellings, LabelsAsColumns
 from anonrisk.measures.counts.contents import (
     FOLDABLE,
@@ -72,7 +73,7 @@ def examine(
     return Examined(
         count,
         unique_rows=_unique_rows(engine, whole, count, roles),
-        respelt=_respelt(policy, engine, frame, count, roles, judged),
+        respelt=_respelt(policy, published, engine, frame, count, roles, judged),
         names=_names(engine, whole, count),
     )
 
@@ -121,6 +122,7 @@ def _is_dimension(cells: ColumnContents) -> bool:
 
 def _respelt(  # noqa: PLR0917
     policy: Terms,
+    published: Published,
     engine: Engine,
     frame: Any,
     result: Mapping[Name, ColumnContents],
@@ -139,12 +141,18 @@ def _respelt(  # noqa: PLR0917
     )
     if not merged or not about_values:
         return ()
+    # A column that classes are made of is folded by itself: it would change what is said of others.
+    in_classes = {policy.by, *published.declared.quasi}
+    apart = [name for name in merged if name in in_classes]
     before = _kept(judged(frame), merged)
-    changed = []
-    for name in merged:
-        folded = engine.rewrite(frame, FoldSpellings((name,)))
-        if {key for key in before if key[0] == name} - _kept(judged(folded), [name]):
-            changed.append(name)
+    changed: list[Name] = []
+    for names in ([name for name in merged if name not in in_classes], *([n] for n in apart)):
+        if not names:
+            continue
+        folded = engine.rewrite(frame, FoldSpellings(tuple(names)))
+        with remembering(folded):
+            lost = before - _kept(judged(folded), names)
+        changed += [name for name in names if any(key[0] == name for key in lost)]
     return tuple(changed)
 
 

@@ -28,16 +28,16 @@ _WORTH_A_THREAD = 200_000
 # Integers that span no more than this serve as their own codes; counting does not mind the gaps.
 _SPAN = 2**31
 _ONE_AT_A_TIME = Lock()
-# What is known of a table while one check after another asks about it.
-_REMEMBERED: ContextVar[tuple[Any, dict[Any, Codes]] | None] = ContextVar(
-    "remembered", default=None
+# What is known of each table that somebody asks about, the latest first.
+_REMEMBERED: ContextVar[tuple[tuple[Any, dict[Any, Codes]], ...]] = ContextVar(
+    "remembered", default=()
 )
 
 
 @contextmanager
 def remembering(frame: Any) -> Iterator[None]:
     """Encode each column of a table once for all that is asked inside."""
-    before = _REMEMBERED.set((frame, {}))
+    before = _REMEMBERED.set(((frame, remembered(frame)), *_REMEMBERED.get()))
     try:
         yield
     finally:
@@ -46,8 +46,7 @@ def remembering(frame: Any) -> Iterator[None]:
 
 def remembered(frame: Any) -> dict[Any, Codes]:
     """Return the codes of columns that are known; a new dict where none are remembered."""
-    known = _REMEMBERED.get()
-    return known[1] if known is not None and known[0] is frame else {}
+    return next((codes for known, codes in _REMEMBERED.get() if known is frame), {})
 
 
 def column_of(frame: pd.DataFrame, name: Name) -> pd.Series[Any]:
