@@ -15,7 +15,7 @@ import pytest
 
 from anonrisk import Plan, Policy
 from anonrisk.core.render import percent
-from anonrisk.reporting.explored import _detail
+from anonrisk.reporting.explored import detail_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -254,7 +254,7 @@ def test_an_explorer_is_open_to_everybody(browser, pages, name, width, dark):
 
 def test_what_is_wrong_and_what_to_press_are_on_the_first_screen_of_a_phone(browser, pages):
     with browser.page(pages("small"), width=looks.PHONE) as page:
-        for what in ("#headline", "#gentlest"):
+        for what in ("#headline", "#advised"):
             bottom = page.run(f"document.querySelector('{what}').getBoundingClientRect().bottom")
             assert bottom <= page.run("innerHeight"), what
 
@@ -338,7 +338,7 @@ def test_a_limit_of_l_decides_too(browser, pages):
 def test_a_locked_level_stays_and_a_press_is_undone(browser, pages):
     held = explorer().summary
     shape = [len(column["levels"]) for column in held["columns"]]
-    detail, below = _detail(held["columns"]), np.array(held["counts"]["below"])
+    detail, below = detail_of(held["columns"]), np.array(held["counts"]["below"])
     without_sex = np.unravel_index(np.arange(len(below)), shape)[2] == 1
     with browser.page(pages("small")) as page:
         choose(page, [0, 0, 1])

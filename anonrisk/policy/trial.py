@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
 from anonrisk.engines import engine_for
-from anonrisk.measures.recode import Star
+from anonrisk.measures.recode import Keep, Star
 from anonrisk.policy.finding import PASS, Finding, name_of
 from anonrisk.policy.problem import Problem, attempt
 
@@ -79,9 +79,13 @@ class PlanTrial(render.PrintedLines):
     @property
     def coarser(self) -> Qid:
         """The columns that tell less."""
-        steps = () if self.plan is None else self.plan.steps
-        coarser = {step.column for step in steps if step.loss > 0} - {*self.left_out}
-        return () if self.plan is None else tuple(n for n in self.plan.qids if n in coarser)
+        if self.plan is None:
+            return ()
+        coarser = {step.column for step in self.plan.steps if step.loss > 0}
+        if not self.plan.steps:
+            # A person put it together.
+            coarser = {name for name, how in self.plan.recodings.items() if how != Keep()}
+        return tuple(n for n in self.plan.qids if n in coarser - {*self.left_out})
 
     @property
     def result(self) -> str:
@@ -103,7 +107,7 @@ class PlanTrial(render.PrintedLines):
         """Whether it is enough, and what becomes of the limits that were broken."""
         if self.plan is None:
             return f"No plan was found: {self.why_not.removeprefix('no plan helps: ')}"
-        return outcome_sentence(self._what(), self.status, self.result, self.why_not)
+        return outcome_sentence(self.what, self.status, self.result, self.why_not)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that serialise as JSON; the plan, which may hold cells, is not."""
@@ -119,7 +123,9 @@ class PlanTrial(render.PrintedLines):
             "sentence": self.sentence,
         }
 
-    def _what(self) -> str:
+    @property
+    def what(self) -> str:
+        """What it does to which columns, in words."""
         parts = [
             f"{verb} {', '.join(map(render.named, names))}{how}"
             for verb, names, how in (

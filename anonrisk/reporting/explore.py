@@ -26,7 +26,7 @@ from anonrisk.planning.options import require_share
 from anonrisk.policy.policy import Policy, require_policy
 from anonrisk.policy.release_rules import unlisted
 from anonrisk.policy.table import published_by
-from anonrisk.reporting.explored import ExploreRequest
+from anonrisk.reporting.explored import ExploreRequest, policy_of
 from anonrisk.reporting.opened import ExploreOptions, OpenedTable
 
 if TYPE_CHECKING:
@@ -173,6 +173,9 @@ def explore(
     recoding (T11 or T9), people who are left out not counted. l and t are those of the table
     without the classes smaller than `k`, or than `floor` where that is more.
 
+    What it says to do next was tried, if the table is in memory: the gentlest combination is
+    applied, and the policy, or the one that the page gives away, is checked for the result.
+
     The page is an internal working document. It holds many counts of one table, and
     whoever compares them may learn what none of them tells. It names no text of the table: where
     rare words are put together, the plan that is taken away holds the rule, values of at least so
@@ -195,10 +198,13 @@ def explore(
     age           5   as it is, 8 bins, 4 bins, 2 bins, left out
     sex           2   as it is, left out
     As it is, up to 25 records (100.0%) hide among fewer than 5.
+    Making age coarser is enough, the result passes: k from fewer than 5 to 6 (limit
+      5).
     explorer.save('explore.html') writes the page.
     >>> df.anon.apply(made.plan([3, 0])).anon.k(["age", "sex"])
     6
     """
+    from anonrisk.reporting.explore_advice import advise
     from anonrisk.reporting.explorer import Explorer
     from anonrisk.reporting.served import ServedExplorer, require_server
 
@@ -227,7 +233,8 @@ def explore(
     with shown(progress=progress), limited(time_limit):
         opened = OpenedTable.of(engine, frame, asked, options)
         if not serve:
-            return Explorer(opened.every(by_level=time_limit is not None))
+            held = opened.every(by_level=time_limit is not None)
+            return Explorer({**held, "next": advise(held, policy_of(asked), frame, given)})
 
     def again(chosen: Roles, k: int) -> OpenedTable:
         known = {column: kinds for column, kinds in given.items() if column in chosen.quasi}

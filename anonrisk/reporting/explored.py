@@ -46,6 +46,11 @@ _SUPPRESSIONS = (0.0, 0.01, 0.02, 0.05, 0.1)
 # Combinations that are listed, of those that no other beats.
 _MOST_BEST = 20
 _MOST_LEFT_OUT = 40
+NOT_TRIED = {
+    "levels": None,
+    "text": "Nothing was tried on this table: choose levels, apply the plan, and check the result "
+    "with the policy.",
+}
 # Who is counted, without persons and with them.
 WHO = ("records", "people")
 INTERNAL = (
@@ -158,6 +163,7 @@ def summarise(
     shape = [len(column["levels"]) for column in lines]
     told = told_of(combinations, asked, people, floor)
     below = np.array(told["counts"]["below"])
+    policy = policy_of(asked)
     return {
         "schema_version": SCHEMA_VERSION,
         "library": "anonrisk",
@@ -187,12 +193,13 @@ def summarise(
         "more_left_out": max(0, len(left_out) - _MOST_LEFT_OUT),
         "bands": [_band(low, high) for low, high in combinations.bands],
         **told,
-        "best": [] if served else _best(below, _detail(lines)),
+        "best": [] if served else _best(below, detail_of(lines)),
         "not_looked_at": [name_of(column) for column in asked.not_looked_at],
         "not_judged": list(asked.not_judged),
         "plan": _plan_parts(columns, loss, asked),
         "plan_without": _plan_parts(columns, loss, asked, leave_out=asked.not_looked_at),
-        "policy": _policy(asked),
+        "policy": None if policy is None else json.dumps(policy.to_dict(), indent=2),
+        "next": NOT_TRIED,
         "meanings": {
             **{word: MEANINGS[word] for word in ("k", "uniqueness", "ldiv", "tcloseness")},
             "detail": _DETAIL[loss],
@@ -335,7 +342,7 @@ def _label(recoding: Recoding) -> str:
     return str(recoding).partition(":")[0]
 
 
-def _detail(columns: Sequence[Mapping[str, Any]]) -> Floats:
+def detail_of(columns: Sequence[Mapping[str, Any]]) -> Floats:
     """Return the detail that each combination keeps: 1 minus the mean loss of its levels."""
     total = np.zeros(())
     for column in columns:
@@ -412,7 +419,7 @@ def _for_hierarchies(column: Name) -> dict[str, str]:
     return {"shell": shlex.quote(f"{shown(column)}=FILE"), "python": f"{column!r}: 'FILE'"}
 
 
-def _policy(asked: ExploreRequest) -> str | None:
+def policy_of(asked: ExploreRequest) -> Policy | None:
     """Return the policy that asks of the published table what was chosen here.
 
     None where a policy, which is a file, cannot name a column.
@@ -426,7 +433,6 @@ def _policy(asked: ExploreRequest) -> str | None:
     }
     about: Any = {role: named for role, named in roles.items() if named not in ([], None)}
     try:
-        policy = asked.policy or Policy(k=asked.k, **about)
+        return asked.policy or Policy(k=asked.k, **about)
     except PolicyError:
         return None
-    return json.dumps(policy.to_dict(), indent=2)

@@ -34,6 +34,8 @@ _FOR_SCRIPT = (
     "who",
     "not_looked_at",
     "not_judged",
+    "next",
+    "max_suppressed",
 )
 
 
@@ -100,6 +102,7 @@ class Explorer(Summarised, render.Printed):
             *([f"PARTIAL: {not_all(held)}"] if (held := self.summary["not_counted"]) else []),
             render.Table(*self._table()),
             self._now(),
+            self.summary["next"]["text"],
             "explorer.save('explore.html') writes the page.",
         ]
 
@@ -132,7 +135,11 @@ class Explorer(Summarised, render.Printed):
 
 
 def plan_json(
-    summary: Mapping[str, Any], levels: Sequence[int], max_suppressed: float | None = None
+    summary: Mapping[str, Any],
+    levels: Sequence[int],
+    max_suppressed: float | None = None,
+    *,
+    parts: str = "plan",
 ) -> str:
     """Put a plan together as the page does: its parts, and the piece of each level."""
     columns = summary["columns"]
@@ -145,8 +152,7 @@ def plan_json(
     pieces = [
         column["levels"][level]["piece"] for column, level in zip(columns, levels, strict=True)
     ]
-    parts: list[str] = summary["plan"]
-    head, after_k, after_share, tail = parts
+    head, after_k, after_share, tail = summary[parts]
     k = "null" if max_suppressed is None else str(summary["k"])
     share = json.dumps(0.0 if max_suppressed is None else float(max_suppressed))
     return head + k + after_k + share + after_share + ",\n    ".join(pieces) + tail

@@ -94,6 +94,11 @@
     return best;
   };
 
+  // Whether what is shown is what was applied to the table, and passed the gate.
+  const advised = data.next.levels && nodeOf(data.next.levels);
+  const tried = () => node === advised && by("leave").checked && !unseen().length &&
+    Number(by("share").value) === data.max_suppressed;
+
   const headline = () => {
     const few = below[node];
     const line = by("headline");
@@ -105,7 +110,8 @@
     }
     const broken = breaks(node);
     const enough = few <= allowed();
-    const doubts = unseen().length + data.not_judged.length;
+    const not_judged = tried() ? [] : data.not_judged;
+    const doubts = unseen().length + not_judged.length;
     const good = enough && !broken.length;
     by("verdict").className = "verdict " + (!good ? "bad" : doubts ? "doubt" : "good");
     const sign = !good ? "\u2717 " : doubts ? "? " : "\u2713 ";
@@ -123,7 +129,7 @@
       notes.push(["", "Nobody has looked at these columns, which are published with it:"],
         ...unseen().map((name) => [name, ""]));
     }
-    for (const name of data.not_judged) {
+    for (const name of not_judged) {
       notes.push([name, " of the policy is not judged here: check the table that you make."]);
     }
     by("notes").replaceChildren(...notes.map(([name, text]) => {
@@ -132,6 +138,10 @@
       item.append(text);
       return item;
     }));
+    put(by("next"), tried() ? "This was tried on the table. " + data.next.text
+      : good && !not_judged.length && advised !== null ? "This was not tried on the table: apply the plan, and check the " +
+        "result with the policy." : data.next.text);
+    if (by("advised")) by("advised").disabled = tried();
   };
 
   // Of the state that the headline speaks of: once the small classes are left out, or before.
@@ -185,12 +195,14 @@
     const ruled = chosen.some((level) => level.rule);
     put(by("shell"), "anonrisk apply plan.json TABLE -o coarse.csv" +
       (ruled ? " --resolved confidential.json" : "") +
-      (trees.length ? " --hierarchies " + trees.map((one) => one.shell).join(" ") : ""));
+      (trees.length ? " --hierarchies " + trees.map((one) => one.shell).join(" ") : "") +
+      (by("policy") ? "\nanonrisk check coarse.csv --policy policy.json" : ""));
     put(by("python"), "plan = anonrisk.Plan.from_json(open(\"plan.json\").read()" +
       (trees.length ? ", hierarchies={" + trees.map((one) => one.python).join(", ") + "}" : "") +
       ")\n" + (ruled ? "plan = plan.resolve(df)  # names values: keep it confidential, apply it " +
       "every month\nopen(\"confidential.json\", \"w\").write(plan.to_json())\n" : "") +
-      "coarse = df.anon.apply(plan)");
+      "coarse = df.anon.apply(plan)" + (by("policy")
+      ? "\nanonrisk.Policy.load(\"policy.json\").check(coarse).raise_for_status()" : ""));
     put(by("refused"), !known(node) ? "Not counted yet." : !leave && below[node] ? "Nobody is left out: " + upTo(below[node]) +
       " stay in classes smaller than " + count(k) + "."
       : leave && below[node] > allowed() ? "This leaves out more than may be: the plan is refused " +
@@ -398,6 +410,14 @@
   });
   press("gentlest", allowed);
   press("nobody", () => 0);
+  if (by("advised")) {
+    by("advised").addEventListener("click", () => {
+      by("leave").checked = true;
+      for (const one of by("share").options) one.selected = Number(one.value) === data.max_suppressed;
+      if (rest) rest.checked = true;
+      choose(advised);
+    });
+  }
   by("finest").addEventListener("click", () => choose(0));
   by("undo").addEventListener("click", () => {
     if (past.length) choose(past.pop(), true);
