@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from functools import cache
 
 import browser_pages
@@ -120,14 +119,6 @@ def share_of(count, people):
     return percent(min(rounded_up(count) / people, 1))
 
 
-def people_in(label, sizes):
-    """Count who is in the classes that a row of the page is about, by its own words."""
-    ends = [int(end) for end in re.findall(r"\d+", label)]
-    low, high = (ends[0], sizes.max) if label.endswith("or more") else (ends[0], ends[-1])
-    inside = (sizes.sizes >= low) & (sizes.sizes <= high)
-    return sizes.records[inside].sum()
-
-
 def told_of(levels):
     """What the page must show, counted anew in a table that the plan was applied to."""
     coarse = table().anon.apply(explorer().plan(levels).resolve(table()))
@@ -163,14 +154,12 @@ def test_a_click_shows_what_a_fresh_count_finds(browser, pages):
             assert shown["figures"][:3] == figures
             assert shown["sensitive"] == l_and_t
             people = rounded_up(sizes.n_records)
-            counts = {row[0]: rounded_up(people_in(row[0], sizes)) for row in shown["sizes"]}
-            below, first, second, third = counts
-            largest = max((first, second, third), key=counts.get)
-            if counts[largest]:
-                others = sum(counts[one] for one in (below, first, second, third))
-                counts[largest] = max(people - others + counts[largest], FLOOR)
+            ends = [0, 1, 4, 9, 10, 19, 49, sizes.n_records]
+            labels = ["1", "2 to 4", "5 to 9", "10", "11 to 19", "20 to 49", "50 or more"]
+            counts = np.diff([rounded_up(sizes.records_at_most(end)) for end in ends])
             assert shown["sizes"] == [
-                [label, f"{count:,}", share_of(count, people)] for label, count in counts.items()
+                [label, f"{count:,}", share_of(count, people)]
+                for label, count in zip(labels, counts.tolist(), strict=True)
             ]
         assert looks.noisy(page) == []
 
@@ -365,6 +354,55 @@ def test_a_link_leads_to_what_was_shown(browser, pages):
         with browser.page(pages("small"), query=wrong) as page:
             assert page.run(SHOWN)["levels"] == [0, 0, 0], wrong
             assert looks.noisy(page) == []
+
+
+@pytest.mark.parametrize("k", [2, 10, 20])
+def test_another_k_is_chosen_on_the_page(browser, pages, tmp_path, k):
+    given = {
+        column["name"]: [
+            Plan.from_json(explorer().plan([i if c == at else 0 for at in range(3)]).to_json())
+            .resolve(table())
+            .recodings[column["name"]]
+            for i in range(len(column["levels"]))
+        ]
+        for c, column in enumerate(explorer().summary["columns"])
+    }
+    own = table().anon.explore(QID, k, sensitive="illness", hierarchies=given)
+    own.save(tmp_path / "own.html")
+    every = "[...document.querySelectorAll('#best tr')].map(row => row.innerText)"
+    with (
+        browser.page(pages("small")) as page,
+        browser.page(tmp_path / "own.html") as other,
+    ):
+        page.run(f"document.getElementById('of_k').value = '{k}'")
+        page.run("document.getElementById('of_k').dispatchEvent(new Event('change'))")
+        for button in ("finest", "gentlest", "nobody", "advised"):
+            for one in (page, other):
+                one.run(f"document.getElementById('{button}').click()")
+            shown, wanted = page.run(SHOWN), other.run(SHOWN)
+            for part in ("headline", "figures", "sensitive", "levels"):
+                assert shown[part] == wanted[part], (button, part)
+            for text in ("next", "policy"):
+                asked = f"document.getElementById('{text}').textContent"
+                assert page.run(asked) == other.run(asked)
+            assert json.loads(shown["plan"])["k"] == k
+        assert len(page.run(every)) == len(other.run(every))
+        line = (
+            "[...document.querySelectorAll('tr.kline, tr.size')].map(row => "
+            "row.className === 'kline' ? 'k' : row.cells[0].textContent)"
+        )
+        rows = page.run(line)
+        assert rows[rows.index("k") + 1].split()[0] == str(k)
+        bars = "[...document.querySelectorAll('rect')].map(bar => bar.className.baseVal)"
+        n_red = rows.index("k")
+        assert page.run(bars) == ["fill-bad"] * n_red + ["fill-blue"] * (len(rows) - 1 - n_red)
+        link = page.run("location.hash")
+        last = page.run(SHOWN)
+        assert looks.noisy(page) == []
+    with browser.page(pages("small"), query=link) as page:
+        assert page.run(SHOWN) == last
+    with browser.page(pages("small"), query=link.partition("&")[0] + "&k=7") as page:
+        assert page.run("document.getElementById('of_k').value") == str(K)
 
 
 # ---- served --------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ _MOST_LIMITS = 3
 # and a search that ends after so many seconds. Chosen.
 _IN_MEMORY = ("pandas", "arrow")
 _MOST_ROWS = 1_000_000
-_SECONDS = 10.0
+UNASKED_SECONDS = 10.0
 
 
 def outcome_sentence(what: str, status: str | None, result: str, why_not: str = "") -> str:
@@ -225,7 +225,12 @@ def seconds_unasked(verdict: Any, frame: Any) -> float | None:
     """Return how long plans may be tried unasked of a table that failed; None: not at all."""
     n_rows = rows_of(verdict)
     small = n_rows is not None and n_rows <= _MOST_ROWS
-    return _SECONDS if small and engine_for(frame).name in _IN_MEMORY else None
+    return UNASKED_SECONDS if small and in_memory(frame) else None
+
+
+def in_memory(frame: Any) -> bool:
+    """Return whether a table can be changed and checked without asking anybody for it."""
+    return engine_for(frame).name in _IN_MEMORY
 
 
 def rows_of(verdict: Any) -> int | None:

@@ -26,7 +26,7 @@ from anonrisk.planning.options import require_share
 from anonrisk.policy.policy import Policy, require_policy
 from anonrisk.policy.release_rules import unlisted
 from anonrisk.policy.table import published_by
-from anonrisk.reporting.explored import ExploreRequest, policy_of
+from anonrisk.reporting.explored import ExploreRequest
 from anonrisk.reporting.opened import ExploreOptions, OpenedTable
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def explore(
     >>> df.anon.apply(made.plan([3, 0])).anon.k(["age", "sex"])
     6
     """
-    from anonrisk.reporting.explore_advice import advise
+    from anonrisk.reporting.explore_advice import with_advice
     from anonrisk.reporting.explorer import Explorer
     from anonrisk.reporting.served import ServedExplorer, require_server
 
@@ -234,7 +234,7 @@ def explore(
         opened = OpenedTable.of(engine, frame, asked, options)
         if not serve:
             held = opened.every(by_level=time_limit is not None)
-            return Explorer({**held, "next": advise(held, policy_of(asked), frame, given)})
+            return Explorer(with_advice(held, asked, frame, opened.trees))
 
     def again(chosen: Roles, k: int) -> OpenedTable:
         known = {column: kinds for column, kinds in given.items() if column in chosen.quasi}

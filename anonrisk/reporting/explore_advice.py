@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,16 @@ from anonrisk.core.progress import tell
 from anonrisk.planning.plan import Plan
 from anonrisk.policy.check import check
 from anonrisk.policy.finding import PASS
-from anonrisk.policy.trial import Gate, Trials, outcome_sentence, rows_of, seconds_unasked
-from anonrisk.reporting.explored import NOT_TRIED, detail_of
+from anonrisk.policy.trial import (
+    UNASKED_SECONDS,
+    Gate,
+    Trials,
+    in_memory,
+    outcome_sentence,
+    rows_of,
+    seconds_unasked,
+)
+from anonrisk.reporting.explored import NOT_TRIED, detail_of, policy_of
 from anonrisk.reporting.explorer import plan_json
 from anonrisk.reporting.summary import NEXT_UNSEEN, NOTHING_HELPS
 from anonrisk.reporting.text import cut
@@ -21,15 +30,38 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.arrays import Integers
+    from anonrisk.core.columns import Name
+    from anonrisk.core.hierarchy import Hierarchy
     from anonrisk.policy.policy import Policy
+    from anonrisk.reporting.explored import ExploreRequest
 
 _AS_IT_IS = "The policy passes for the table as it is."
 # Combinations that are tried, ever coarser ones, until one passes.
 _MOST_TRIED = 6
 
 
-def advise(
-    held: Mapping[str, Any], policy: Policy | None, frame: Any, hierarchies: Mapping[Any, Any]
+def with_advice(
+    held: dict[str, Any], asked: ExploreRequest, frame: Any, trees: Mapping[Name, Hierarchy]
+) -> dict[str, Any]:
+    """Add what to do next to a summary, for each k as long as there is time."""
+    if not in_memory(frame):
+        return held
+    tell("trying what would help")
+    with limited(UNASKED_SECONDS):
+        advice = _advise(held, policy_of(asked), frame, trees)
+        others = []
+        for other in held["other_k"]:
+            k = other["k"]
+            below = held["counts"]["smaller"][held["sizes"].index(k)]
+            view = {**held, "k": k, "counts": {**held["counts"], "below": below}}
+            policy = policy_of(replace(asked, k=k))
+            tried = NOT_TRIED if time_is_up() else _advise(view, policy, frame, trees)
+            others.append({**other, "next": tried})
+    return {**held, "next": advice, "other_k": others}
+
+
+def _advise(
+    held: Mapping[str, Any], policy: Policy | None, frame: Any, trees: Mapping[Name, Hierarchy]
 ) -> dict[str, Any]:
     """Try what the page calls good, the gentlest first, until the policy passes for the result.
 
@@ -38,29 +70,26 @@ def advise(
     if policy is None:
         return NOT_TRIED
     verdict = check(policy, frame)
-    seconds = seconds_unasked(verdict, frame)
     if verdict.status == PASS:
         unseen = [NEXT_UNSEEN] if held["not_looked_at"] else []
         return {"levels": None, "text": " ".join([_AS_IT_IS, *unseen])}
-    if seconds is None:
+    if seconds_unasked(verdict, frame) is None:
         return NOT_TRIED
     trials = Trials(Gate(policy, frame, None, None, check), verdict.failures, rows_of(verdict))
     shape = [len(column["levels"]) for column in held["columns"]]
     sentences = []
-    tell("trying what would help")
-    with limited(seconds):
-        for node in _ever_coarser(held):
-            if sentences and time_is_up():
-                break
-            levels = [int(level) for level in np.unravel_index(node, shape)]
-            plan = plan_json(held, levels, held["max_suppressed"], parts="plan_without")
-            trial = trials.of(lambda plan=plan: Plan.from_json(plan, hierarchies).resolve(frame))
-            if trial.passed:
-                result = outcome_sentence(trial.what, PASS, _result(held, node))
-                return {"levels": levels, "text": cut(result)}
-            # Why it could not be applied may hold counts that were not rounded.
-            status = trial.status or "it could not be applied"
-            sentences.append(outcome_sentence(trial.what, status, ""))
+    for node in _ever_coarser(held):
+        if sentences and time_is_up():
+            break
+        levels = [int(level) for level in np.unravel_index(node, shape)]
+        plan = plan_json(held, levels, held["max_suppressed"], parts="plan_without")
+        trial = trials.of(lambda plan=plan: Plan.from_json(plan, trees).resolve(frame))
+        if trial.passed:
+            result = outcome_sentence(trial.what, PASS, _result(held, node))
+            return {"levels": levels, "text": cut(result)}
+        # Why it could not be applied may hold counts that were not rounded.
+        status = trial.status or "it could not be applied"
+        sentences.append(outcome_sentence(trial.what, status, ""))
     return {"levels": None, "text": cut(" ".join([NOTHING_HELPS, *dict.fromkeys(sentences)]))}
 
 

@@ -7,28 +7,32 @@
     const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
     return Float64Array.from(new kinds[bits](bytes.buffer), (one) => one * unit);
   };
-  const { k, floor, people, columns, who } = data;
+  const { floor, people, columns, who, sizes } = data;
+  // What depends on k, which may be changed: the policy, what was tried, what is best.
+  const views = [data, ...data.other_k];
+  let view = data;
+  let { k } = data;
   // A page that is served asks for combinations, and knows those that were counted: the rest is NaN.
   const served = data.state !== null;
   const every = columns.reduce((product, one) => product * one.levels.length, 1);
   const blank = () => new Float64Array(every).fill(NaN);
-  const [alone, below, classes, smallest] = [blank(), blank(), blank(), blank()];
-  const bands = data.counted.bands.map(blank);
-  const sensitive = data.limits.map(([name, limits]) => ({ name, limits, l: blank(), t: blank() }));
+  const [classes, smallest, smaller] = [blank(), blank(), sizes.map(blank)];
+  const alone = smaller[0];
+  let below = smaller[sizes.indexOf(k)];
+  const sensitive = data.limits.map(([name, limits]) => ({ name, limits,
+    every: data.kept.map(() => ({ l: blank(), t: blank() })) }));
   const known = (i) => !Number.isNaN(below[i]);
   const take = (part) => {
     const into = (values, packed, unit) => unpack(packed, unit).forEach((value, i) => {
       values[part.nodes ? part.nodes[i] : i] = value;
     });
-    into(alone, part.alone, floor);
-    into(below, part.below, floor);
+    smaller.forEach((values, i) => into(values, part.smaller[i], floor));
     into(classes, part.classes, floor);
     into(smallest, part.smallest, 1);
-    bands.forEach((values, i) => into(values, part.bands[i], floor));
-    sensitive.forEach((one, i) => {
-      into(one.l, part.sensitive[i].ldiv, 1);
-      into(one.t, part.sensitive[i].tcloseness, 1);
-    });
+    sensitive.forEach(({ every: of }, i) => of.forEach(({ l, t }, j) => {
+      into(l, part.sensitive[i][j].ldiv, 1);
+      into(t, part.sensitive[i][j].tcloseness, 1);
+    }));
   };
   take(data.counted);
   const strides = columns.map((_, c) =>
@@ -63,7 +67,7 @@
   const unseen = () => rest && !rest.checked ? data.not_looked_at : [];
   const radios = columns.map((_, c) => [...document.getElementsByName("c" + c)]);
   const rows = [...document.querySelectorAll("tr.size")].map((row) => ({
-    cells: row.querySelectorAll("td"), bar: row.querySelector("rect") }));
+    row, cells: row.querySelectorAll("td"), bar: row.querySelector("rect") }));
   const given = [...document.querySelectorAll("tr.sensitive")].map((row) =>
     row.querySelectorAll("td"));
 
@@ -71,11 +75,16 @@
   const allowed = () => by("leave").checked
     ? Math.floor(Number(by("share").value) * (people - floor + 1) + 1e-9) : 0;
 
-  // t is told in thousandths, and one more.
-  const breaks = (i) => sensitive.flatMap(({ l, t, limits }, s) => [
-    ...(limits.l !== undefined && l[i] < limits.l ? [[s, "l", limits.l]] : []),
-    ...(limits.t !== undefined && (t[i] - 1) / 1000 > limits.t + 1e-9 ? [[s, "t", limits.t]] : []),
-  ]);
+  // l and t of a combination, of the classes that are large enough; t is told in steps, and one more.
+  const given_away = (s, i) => {
+    const { l, t } = sensitive[s].every[data.kept.indexOf(Math.max(k, floor))];
+    return { l: l[i], t: t[i] ? Math.min((t[i] - 1) * data.t_step, 1) : null };
+  };
+  const breaks = (i) => sensitive.flatMap(({ limits }, s) => {
+    const { l, t } = given_away(s, i);
+    return [...(limits.l !== undefined && l < limits.l ? [[s, "l", limits.l]] : []),
+      ...(limits.t !== undefined && t > limits.t + 1e-9 ? [[s, "t", limits.t]] : [])];
+  });
 
   // What is locked stays at its level.
   const locks = columns.map((_, c) => by("lock" + c));
@@ -95,8 +104,8 @@
   };
 
   // Whether what is shown is what was applied to the table, and passed the gate.
-  const advised = data.next.levels && nodeOf(data.next.levels);
-  const tried = () => node === advised && by("leave").checked && !unseen().length &&
+  const advised = () => view.next.levels && nodeOf(view.next.levels);
+  const tried = () => node === advised() && by("leave").checked && !unseen().length &&
     Number(by("share").value) === data.max_suppressed;
 
   const headline = () => {
@@ -138,10 +147,10 @@
       item.append(text);
       return item;
     }));
-    put(by("next"), tried() ? "This was tried on the table. " + data.next.text
-      : good && !not_judged.length && advised !== null ? "This was not tried on the table: apply the plan, and check the " +
-        "result with the policy." : data.next.text);
-    if (by("advised")) by("advised").disabled = tried();
+    put(by("next"), tried() ? "This was tried on the table. " + view.next.text
+      : good && !not_judged.length && view.next.levels ? "This was not tried on the table: apply the plan, and check the " +
+        "result with the policy." : view.next.text);
+    by("advised").hidden = !view.next.levels || tried();
   };
 
   // Of the state that the headline speaks of: once the small classes are left out, or before.
@@ -160,17 +169,17 @@
     put(by("alone"), alone[node] && !after ? percent(Math.min(alone[node] / people, 1)) : "nobody");
     put(by("risk"), (after ? "at most " : "") +
       percent(after ? Math.min(classes[node] / people, 1 / k) : Math.min(classes[node] / people, 1)));
-    const sizes = [below, ...bands];
     rows.forEach(({ cells, bar }, i) => {
-      const share = Math.min(sizes[i][node] / people, 1);
-      put(cells[0], count(sizes[i][node]));
-      put(cells[1], percent(share));
-      bar.setAttribute("width", sizes[i][node] ? Math.max(share * 200, 1) : 0);
+      const upTo = i < sizes.length ? smaller[i][node] : people;
+      const number = upTo - (i ? smaller[i - 1][node] : 0);
+      put(cells[0], count(number));
+      put(cells[1], percent(number / people));
+      bar.setAttribute("width", number ? Math.max(number / people * 200, 1) : 0);
     });
     given.forEach((cells, i) => {
-      const { l, t } = sensitive[i];
-      put(cells[0], l[node] ? count(l[node]) : "nobody is left");
-      put(cells[1], t[node] ? ((t[node] - 1) / 1000).toFixed(2) : "-");
+      const { l, t } = given_away(i, node);
+      put(cells[0], l ? count(l) : "nobody is left");
+      put(cells[1], t === null ? "-" : t.toFixed(2));
     });
   };
 
@@ -302,7 +311,7 @@
     const more = by("more");
     if (more) more.disabled = !known(node) || below[node] === 0;
     // A link to what is shown.
-    history.replaceState(null, "", "#" + levels.join("."));
+    history.replaceState(null, "", "#" + levels.join(".") + (view === data ? "" : "&k=" + k));
   };
 
   const post = async (path, asked) => {
@@ -410,12 +419,17 @@
   });
   press("gentlest", allowed);
   press("nobody", () => 0);
-  if (by("advised")) {
-    by("advised").addEventListener("click", () => {
-      by("leave").checked = true;
-      for (const one of by("share").options) one.selected = Number(one.value) === data.max_suppressed;
-      if (rest) rest.checked = true;
-      choose(advised);
+  by("advised").addEventListener("click", () => {
+    by("leave").checked = true;
+    for (const one of by("share").options) one.selected = Number(one.value) === data.max_suppressed;
+    if (rest) rest.checked = true;
+    choose(advised());
+  });
+  if (by("of_k")) {
+    by("of_k").addEventListener("change", () => {
+      turn++;
+      withK(Number(by("of_k").value));
+      show();
     });
   }
   by("finest").addEventListener("click", () => choose(0));
@@ -461,7 +475,7 @@
     choose(best);
   });
 
-  for (const one of data.best) {
+  const listBest = () => by("best").replaceChildren(...view.best.map((one) => {
     const row = document.createElement("tr");
     const levels = levelsOf(one);
     const text = columns.map((column, c) => column.levels[levels[c]].label);
@@ -478,8 +492,8 @@
     last.append(button);
     row.append(make("td", percent(detail[one]), "number"),
       make("td", below[one] ? count(below[one]) : "nobody", "number"), names, last);
-    by("best").append(row);
-  }
+    return row;
+  }));
 
   for (const button of document.querySelectorAll("[data-copies]")) {
     button.addEventListener("click", async () => {
@@ -509,16 +523,30 @@
   for (const media of ["(prefers-color-scheme: dark)", "print"]) {
     matchMedia(media).addEventListener("change", redraw);
   }
-  // Levels that a link names, if it is one of this page.
+  const withK = (chosen) => {
+    view = views.find((one) => one.k === chosen) || data;
+    k = view.k;
+    below = smaller[sizes.indexOf(k)];
+    for (const one of document.querySelectorAll(".k")) one.textContent = count(k);
+    if (by("kept")) by("kept").textContent = count(Math.max(k, floor));
+    if (by("of_k")) by("of_k").value = String(k);
+    if (by("policy")) by("policy").textContent = view.policy;
+    // The bands that are too small stand above the line.
+    const few = sizes.indexOf(k) + 1;
+    rows.forEach(({ bar }, i) => bar.setAttribute("class", i < few ? "fill-bad" : "fill-blue"));
+    rows[few].row.before(document.querySelector("tr.kline"));
+    if (by("best")) listBest();
+    drawAll();
+  };
+  // Levels, and k, that a link names, if it is one of this page.
   const linked = () => {
-    const levels = location.hash.slice(1).split(".").map(Number);
+    const [first, ...more] = location.hash.slice(1).split("&");
+    withK(Number(new URLSearchParams(more.join("&")).get("k")));
+    const levels = first.split(".").map(Number);
     return levels.length === columns.length && levels.every((level, c) =>
       Number.isInteger(level) && level >= 0 && level < columns[c].levels.length)
       ? nodeOf(levels) : node;
   };
-  addEventListener("hashchange", () => {
-    if (linked() !== node) choose(linked());
-  });
-  drawAll();
+  addEventListener("hashchange", () => choose(linked()));
   choose(linked(), true);
 })();
