@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 LEAST_FLOOR = 4
 # Multiples of it are counted in 64 bits.
 _MOST_FLOOR = 10**9
+# Longer, and nobody waits for a page.
+EXPLORE_SECONDS = 60.0
 # For the search of columns that single people out, where a page begins with proposed roles.
 DRAFT_SECONDS = 10
 
@@ -106,7 +108,7 @@ def explore(
     floor: int = 5,
     name: str | None = None,
     title: str | None = None,
-    time_limit: float | None = None,
+    time_limit: float | None = EXPLORE_SECONDS,
     serve: bool = False,
     progress: bool | None = None,
 ) -> Explorer | ServedExplorer:
@@ -142,9 +144,10 @@ def explore(
     title : str, optional
         The heading.
     time_limit : float, optional
-        Seconds after which no further level is measured: those that are missing are among
-        ``left_out``, and the explorer is ``partial``. The table is counted, and the finest and the
-        coarsest level of each column are measured, however long that takes.
+        Seconds after which no further level is measured, 60 if left out, None for no end: those
+        that are missing are among ``left_out``, and the explorer is ``partial``. The table is
+        counted, and the finest and the coarsest level of each column are measured, however long
+        that takes. A served page has none.
     serve : bool
         Whether the page is served on this machine until it is closed or Python ends, and counts
         a combination when it is chosen (needs tornado): of a large table not all can be counted
@@ -217,7 +220,7 @@ def explore(
     seconds_of(time_limit)
     if true_or_false(serve, "serve"):
         require_server()
-        if time_limit is not None:
+        if time_limit not in (None, EXPLORE_SECONDS):
             raise ArgumentError("a served page counts when it is asked: leave out time_limit=")
     engine = engine_for(frame)
     if policy is None and serve and qids is None and not roles(frame).quasi:

@@ -100,7 +100,7 @@ def not_all(n_missing: int) -> str:
     """Say what a time limit came before."""
     return (
         f"stopped by time_limit=: {count_of(n_missing, 'combination')} of levels that are listed "
-        "as left out were not counted"
+        "as left out were not counted; a longer one counts them"
     )
 
 
