@@ -115,6 +115,11 @@ def rounded_up(count):
     return -(-int(count) // FLOOR) * FLOOR
 
 
+def share_text(below):
+    people = rounded_up(len(table()))
+    return f"{rounded_up(below)} records ({share_of(below, people)})"
+
+
 def share_of(count, people):
     return percent(min(rounded_up(count) / people, 1))
 
@@ -403,6 +408,78 @@ def test_another_k_is_chosen_on_the_page(browser, pages, tmp_path, k):
         assert page.run(SHOWN) == last
     with browser.page(pages("small"), query=link.partition("&")[0] + "&k=7") as page:
         assert page.run("document.getElementById('of_k').value") == str(K)
+
+
+CANDIDATES = """[...document.querySelectorAll('#kept_states tr')].map(
+  row => [...row.cells].slice(0, 5).map(cell => cell.innerText.trim()))"""
+
+
+def keep(page, note):
+    page.run(f"document.getElementById('note').value = {json.dumps(note)}")
+    page.run("document.getElementById('keep').click()")
+
+
+def test_candidates_are_kept_with_notes_compared_and_gone_back_to(browser, pages):
+    secret = "as <b>it</b> is & ~ 100%; ask #7 \u05e9"
+    press = "document.querySelectorAll('#kept_states button')[{}].click()"
+    with browser.page(pages("small")) as page:
+        assert page.run("document.getElementById('listed').hidden")
+        keep(page, secret)
+        first = page.run(SHOWN)
+        page.run("document.getElementById('nobody').click()")
+        keep(page, "")
+        page.run("document.getElementById('of_k').value = '10'")
+        page.run("document.getElementById('of_k').dispatchEvent(new Event('change'))")
+        page.run("document.getElementById('advised').click()")
+        tried = page.run(SHOWN)
+        keep(page, "for ten")
+        keep(page, "for ten, with another note")
+        rows = page.run(CANDIDATES)
+        assert [row[0] for row in rows] == ["✗ do not publish", "✓ enough", "✓ enough, tried"]
+        assert [row[1] for row in rows] == [
+            f"{first['figures'][3]} kept", f"{rows[1][1]}", f"{tried['figures'][3]} kept"
+        ]  # fmt: skip
+        below = told_of(first["levels"])[2].records_below(K)
+        assert rows[0][2] == f"up to {share_text(below)} among fewer than 5"
+        assert rows[1][2] == "nobody among fewer than 5"
+        assert "among fewer than 10" in rows[2][2]
+        assert [row[4] for row in rows] == [secret, "", "for ten, with another note"]
+        labels = [c["levels"][i]["label"] for c, i in
+                  zip(explorer().summary["columns"], tried["levels"], strict=True)]  # fmt: skip
+        assert rows[2][3] == ", ".join(
+            f"{name}: {label}" for name, label in zip(QID, labels, strict=True)
+        )
+        page.resize(looks.PHONE)
+        assert looks.beyond(page, looks.PHONE) == []
+        assert looks.inaccessible(page) == []
+        page.run(press.format(0))
+        assert page.run(SHOWN) == first
+        page.run(press.format(3))
+        assert [row[4] for row in page.run(CANDIDATES)] == [secret, rows[2][4]]
+        link = page.run("location.hash")
+        assert page.requests() == []
+        assert looks.noisy(page) == []
+    with browser.page(pages("small"), query=link) as page:
+        assert page.run(CANDIDATES) == [rows[0], rows[2]]
+        page.run(press.format(2))
+        assert page.run(SHOWN) == tried
+        page.run(press.format(1))
+        page.run(press.format(1))
+        assert page.run("document.getElementById('listed').hidden")
+        assert "keep" not in page.run("location.hash")
+
+
+def test_a_link_with_candidates_of_another_page_keeps_none(browser, pages):
+    wrong = ("9.9.9~5~1~0.02~1~n", "0.0~5~1~0.02~1~n", "0.0.0~7~1~0.02~1~n", "0.0.0~5~1~0.3~1~n",
+             "~~~~", "", "0.0.0", "1e0.0.0.0~5~1~0.02~1~x")  # fmt: skip
+    query = "#0.0.0" + "".join(f"&keep={one}" for one in wrong)
+    with browser.page(pages("small"), query=query) as page:
+        assert page.run(CANDIDATES) == []
+        assert page.run(SHOWN)["levels"] == [0, 0, 0]
+        assert looks.noisy(page) == []
+    many = "#0.0.0" + "&keep=0.0.0~5~1~0.02~1~" + "&keep=0.1.0~5~1~0.02~1~n".join([""] * 40)
+    with browser.page(pages("small"), query=many) as page:
+        assert len(page.run(CANDIDATES)) == 20
 
 
 # ---- served --------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const by = (id) => document.getElementById(id);
+  // Candidates, of which a link may hold so many.
+  const MOST = 20;
   const kinds = { 8: Uint8Array, 16: Uint16Array, 32: Uint32Array };
   const unpack = ({ bits, data: text }, unit) => {
     const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
@@ -72,8 +74,8 @@
     row.querySelectorAll("td"));
 
   // People are told rounded up, and so is their whole number: what is allowed is of the least.
-  const allowed = () => by("leave").checked
-    ? Math.floor(Number(by("share").value) * (people - floor + 1) + 1e-9) : 0;
+  const most_of = (share) => Math.floor(share * (people - floor + 1) + 1e-9);
+  const allowed = () => by("leave").checked ? most_of(Number(by("share").value)) : 0;
 
   // l and t of a combination, of the classes that are large enough; t is told in steps, and one more.
   const given_away = (s, i) => {
@@ -103,13 +105,29 @@
     return best;
   };
 
-  // Whether what is shown is what was applied to the table, and passed the gate.
-  const advised = () => view.next.levels && nodeOf(view.next.levels);
-  const tried = () => node === advised() && by("leave").checked && !unseen().length &&
-    Number(by("share").value) === data.max_suppressed;
+  // What is shown, and all that its verdict rests on.
+  const state = () => ({ node, k, leave: by("leave").checked, share: Number(by("share").value),
+    rest: !unseen().length });
+  const viewOf = (one) => views.find((other) => other.k === one.k);
+  // Whether a state is what was applied to the table, and passed the gate.
+  const wasTried = (one) => {
+    const { levels } = viewOf(one).next;
+    return Boolean(levels) && one.node === nodeOf(levels) && one.leave && one.rest &&
+      one.share === data.max_suppressed;
+  };
+  const tried = () => wasTried(state());
+  const judge = (one) => {
+    const few = smaller[sizes.indexOf(one.k)][one.node];
+    const enough = few <= (one.leave ? most_of(one.share) : 0);
+    const not_judged = wasTried(one) ? [] : data.not_judged;
+    // Only a policy has limits of l and t, and it says k.
+    const good = enough && !breaks(one.node).length;
+    const sure = one.rest && !not_judged.length;
+    return { few, enough, good, not_judged, tone: !good ? "bad" : sure ? "good" : "doubt" };
+  };
+  const signs = { bad: "\u2717 ", doubt: "? ", good: "\u2713 " };
 
   const headline = () => {
-    const few = below[node];
     const line = by("headline");
     if (!known(node)) {
       by("verdict").className = "verdict none";
@@ -118,12 +136,9 @@
       return;
     }
     const broken = breaks(node);
-    const enough = few <= allowed();
-    const not_judged = tried() ? [] : data.not_judged;
-    const doubts = unseen().length + not_judged.length;
-    const good = enough && !broken.length;
-    by("verdict").className = "verdict " + (!good ? "bad" : doubts ? "doubt" : "good");
-    const sign = !good ? "\u2717 " : doubts ? "? " : "\u2713 ";
+    const { few, enough, good, not_judged, tone } = judge(state());
+    by("verdict").className = "verdict " + tone;
+    const sign = signs[tone];
     const every = who === "people" ? "Everybody" : "Every record";
     const other = who === "people" ? "Everybody else" : "Every other record";
     const said = few === 0 ? [sign + every, " hides among " + count(k) + " or more."]
@@ -299,6 +314,60 @@
     pen.stroke();
   };
 
+  // ---- candidates: states that somebody keeps, each with a note; they live in the link alone ------
+  let candidates = [];
+  const same = (one, other) => ["node", "k", "leave", "share", "rest"].every((part) =>
+    one[part] === other[part]);
+  const words = { bad: "do not publish", doubt: "not all is judged", good: "enough" };
+  const namesOf = (levels) => {
+    const cell = document.createElement("td");
+    columns.forEach((column, c) => {
+      cell.append(c ? ", " : "", make("bdi", column.name), ": " + column.levels[levels[c]].label);
+    });
+    return cell;
+  };
+  const setTo = (one) => {
+    withK(one.k);
+    by("leave").checked = one.leave;
+    for (const option of by("share").options) option.selected = Number(option.value) === one.share;
+    if (rest) rest.checked = one.rest;
+    choose(one.node);
+  };
+  const listCandidates = () => {
+    by("listed").hidden = !candidates.length;
+    by("kept_states").replaceChildren(...candidates.map((one, i) => {
+      const row = document.createElement("tr");
+      const { few, enough, tone } = judge(one);
+      const counted = !Number.isNaN(few);
+      const verdict = make("th", counted ? signs[tone] + words[tone] + (wasTried(one) ? ", tried" : "")
+        : "not counted yet", counted ? "word " + tone : "");
+      verdict.scope = "row";
+      const among = make("td", !counted ? "\u2026" : (few ? upTo(few) : "nobody") +
+        " among fewer than " + count(one.k) + (few && enough ? ", left out" : "") +
+        (one.rest ? "" : "; with columns nobody looked at"));
+      const note = document.createElement("td");
+      note.append(make("bdi", one.note));
+      const buttons = document.createElement("td");
+      for (const [text, what] of [["Go back to it", () => setTo(one)],
+        ["Remove", () => { candidates = candidates.filter((other) => other !== one); show(); }]]) {
+        const button = make("button", text);
+        button.type = "button";
+        button.setAttribute("aria-label", text + ": candidate " + (i + 1));
+        button.addEventListener("click", what);
+        buttons.append(button, " ");
+      }
+      row.append(verdict, make("td", percent(detail[one.node]) + " kept"), among,
+        namesOf(levelsOf(one.node)), note, buttons);
+      return row;
+    }));
+  };
+  by("keep").addEventListener("click", () => {
+    const one = { ...state(), note: by("note").value.trim() };
+    candidates = [...candidates.filter((other) => !same(one, other)), one].slice(-MOST);
+    by("note").value = "";
+    show();
+  });
+
   const show = () => {
     const levels = levelsOf(node);
     levels.forEach((level, c) => { radios[c][level].checked = true; });
@@ -310,8 +379,11 @@
     by("undo").disabled = !past.length;
     const more = by("more");
     if (more) more.disabled = !known(node) || below[node] === 0;
+    listCandidates();
     // A link to what is shown.
-    history.replaceState(null, "", "#" + levels.join(".") + (view === data ? "" : "&k=" + k));
+    history.replaceState(null, "", "#" + levels.join(".") + (view === data ? "" : "&k=" + k) +
+      candidates.map((one) => "&" + new URLSearchParams({ keep: [levelsOf(one.node).join("."), one.k,
+        one.leave ? 1 : 0, one.share, one.rest ? 1 : 0, one.note].join("~") })).join(""));
   };
 
   const post = async (path, asked) => {
@@ -419,12 +491,8 @@
   });
   press("gentlest", allowed);
   press("nobody", () => 0);
-  by("advised").addEventListener("click", () => {
-    by("leave").checked = true;
-    for (const one of by("share").options) one.selected = Number(one.value) === data.max_suppressed;
-    if (rest) rest.checked = true;
-    choose(advised());
-  });
+  by("advised").addEventListener("click", () => setTo({ node: nodeOf(view.next.levels), k, leave: true,
+    share: data.max_suppressed, rest: true }));
   if (by("of_k")) {
     by("of_k").addEventListener("change", () => {
       turn++;
@@ -477,21 +545,15 @@
 
   const listBest = () => by("best").replaceChildren(...view.best.map((one) => {
     const row = document.createElement("tr");
-    const levels = levelsOf(one);
-    const text = columns.map((column, c) => column.levels[levels[c]].label);
     const button = make("button", "Choose");
     button.type = "button";
     button.setAttribute("aria-label", "Choose the combination with " + percent(detail[one]) +
       " detail kept and " + (below[one] ? upTo(below[one]) : "nobody") + " below " + count(k));
     button.addEventListener("click", () => choose(one));
-    const names = document.createElement("td");
-    columns.forEach((column, c) => {
-      names.append(c ? ", " : "", make("bdi", column.name), ": " + text[c]);
-    });
     const last = document.createElement("td");
     last.append(button);
     row.append(make("td", percent(detail[one]), "number"),
-      make("td", below[one] ? count(below[one]) : "nobody", "number"), names, last);
+      make("td", below[one] ? count(below[one]) : "nobody", "number"), namesOf(levelsOf(one)), last);
     return row;
   }));
 
@@ -538,14 +600,25 @@
     if (by("best")) listBest();
     drawAll();
   };
-  // Levels, and k, that a link names, if it is one of this page.
-  const linked = () => {
-    const [first, ...more] = location.hash.slice(1).split("&");
-    withK(Number(new URLSearchParams(more.join("&")).get("k")));
-    const levels = first.split(".").map(Number);
+  // Levels, k and candidates that a link names, if it is one of this page.
+  const nodeNamed = (text) => {
+    const levels = text.split(".").map(Number);
     return levels.length === columns.length && levels.every((level, c) =>
       Number.isInteger(level) && level >= 0 && level < columns[c].levels.length)
-      ? nodeOf(levels) : node;
+      ? nodeOf(levels) : -1;
+  };
+  const linked = () => {
+    const [first, ...more] = location.hash.slice(1).split("&");
+    const asked = new URLSearchParams(more.join("&"));
+    withK(Number(asked.get("k")));
+    const shares = [...by("share").options].map((option) => Number(option.value));
+    candidates = asked.getAll("keep").slice(-MOST).map((text) => {
+      const [levels, of_k, leave, part, left, ...note] = text.split("~");
+      return { node: nodeNamed(levels), k: Number(of_k), leave: leave === "1", share: Number(part),
+        rest: !rest || left === "1", note: note.join("~").slice(0, 200) };
+    }).filter((one) => one.node >= 0 && viewOf(one) && shares.includes(one.share));
+    const named = nodeNamed(first);
+    return named < 0 ? node : named;
   };
   addEventListener("hashchange", () => choose(linked()));
   choose(linked(), true);
