@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from functools import cache
 
 import browser_pages
@@ -15,7 +14,7 @@ import pytest
 
 from anonrisk import Plan, Policy
 from anonrisk.core.render import percent
-from anonrisk.reporting.explored import _detail
+from anonrisk.reporting.explored import detail_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -116,16 +115,13 @@ def rounded_up(count):
     return -(-int(count) // FLOOR) * FLOOR
 
 
+def share_text(below):
+    people = rounded_up(len(table()))
+    return f"{rounded_up(below)} records ({share_of(below, people)})"
+
+
 def share_of(count, people):
     return percent(min(rounded_up(count) / people, 1))
-
-
-def people_in(label, sizes):
-    """Count who is in the classes that a row of the page is about, by its own words."""
-    ends = [int(end) for end in re.findall(r"\d+", label)]
-    low, high = (ends[0], sizes.max) if label.endswith("or more") else (ends[0], ends[-1])
-    inside = (sizes.sizes >= low) & (sizes.sizes <= high)
-    return sizes.records[inside].sum()
 
 
 def told_of(levels):
@@ -163,14 +159,12 @@ def test_a_click_shows_what_a_fresh_count_finds(browser, pages):
             assert shown["figures"][:3] == figures
             assert shown["sensitive"] == l_and_t
             people = rounded_up(sizes.n_records)
-            counts = {row[0]: rounded_up(people_in(row[0], sizes)) for row in shown["sizes"]}
-            below, first, second, third = counts
-            largest = max((first, second, third), key=counts.get)
-            if counts[largest]:
-                others = sum(counts[one] for one in (below, first, second, third))
-                counts[largest] = max(people - others + counts[largest], FLOOR)
+            ends = [0, 1, 4, 9, 10, 19, 49, sizes.n_records]
+            labels = ["1", "2 to 4", "5 to 9", "10", "11 to 19", "20 to 49", "50 or more"]
+            counts = np.diff([rounded_up(sizes.records_at_most(end)) for end in ends])
             assert shown["sizes"] == [
-                [label, f"{count:,}", share_of(count, people)] for label, count in counts.items()
+                [label, f"{count:,}", share_of(count, people)]
+                for label, count in zip(labels, counts.tolist(), strict=True)
             ]
         assert looks.noisy(page) == []
 
@@ -254,7 +248,7 @@ def test_an_explorer_is_open_to_everybody(browser, pages, name, width, dark):
 
 def test_what_is_wrong_and_what_to_press_are_on_the_first_screen_of_a_phone(browser, pages):
     with browser.page(pages("small"), width=looks.PHONE) as page:
-        for what in ("#headline", "#gentlest"):
+        for what in ("#headline", "#advised"):
             bottom = page.run(f"document.querySelector('{what}').getBoundingClientRect().bottom")
             assert bottom <= page.run("innerHeight"), what
 
@@ -338,7 +332,7 @@ def test_a_limit_of_l_decides_too(browser, pages):
 def test_a_locked_level_stays_and_a_press_is_undone(browser, pages):
     held = explorer().summary
     shape = [len(column["levels"]) for column in held["columns"]]
-    detail, below = _detail(held["columns"]), np.array(held["counts"]["below"])
+    detail, below = detail_of(held["columns"]), np.array(held["counts"]["below"])
     without_sex = np.unravel_index(np.arange(len(below)), shape)[2] == 1
     with browser.page(pages("small")) as page:
         choose(page, [0, 0, 1])
@@ -365,6 +359,127 @@ def test_a_link_leads_to_what_was_shown(browser, pages):
         with browser.page(pages("small"), query=wrong) as page:
             assert page.run(SHOWN)["levels"] == [0, 0, 0], wrong
             assert looks.noisy(page) == []
+
+
+@pytest.mark.parametrize("k", [2, 10, 20])
+def test_another_k_is_chosen_on_the_page(browser, pages, tmp_path, k):
+    given = {
+        column["name"]: [
+            Plan.from_json(explorer().plan([i if c == at else 0 for at in range(3)]).to_json())
+            .resolve(table())
+            .recodings[column["name"]]
+            for i in range(len(column["levels"]))
+        ]
+        for c, column in enumerate(explorer().summary["columns"])
+    }
+    own = table().anon.explore(QID, k, sensitive="illness", hierarchies=given)
+    own.save(tmp_path / "own.html")
+    every = "[...document.querySelectorAll('#best tr')].map(row => row.innerText)"
+    with (
+        browser.page(pages("small")) as page,
+        browser.page(tmp_path / "own.html") as other,
+    ):
+        page.run(f"document.getElementById('of_k').value = '{k}'")
+        page.run("document.getElementById('of_k').dispatchEvent(new Event('change'))")
+        for button in ("finest", "gentlest", "nobody", "advised"):
+            for one in (page, other):
+                one.run(f"document.getElementById('{button}').click()")
+            shown, wanted = page.run(SHOWN), other.run(SHOWN)
+            for part in ("headline", "figures", "sensitive", "levels"):
+                assert shown[part] == wanted[part], (button, part)
+            for text in ("next", "policy"):
+                asked = f"document.getElementById('{text}').textContent"
+                assert page.run(asked) == other.run(asked)
+            assert json.loads(shown["plan"])["k"] == k
+        assert len(page.run(every)) == len(other.run(every))
+        line = (
+            "[...document.querySelectorAll('tr.kline, tr.size')].map(row => "
+            "row.className === 'kline' ? 'k' : row.cells[0].textContent)"
+        )
+        rows = page.run(line)
+        assert rows[rows.index("k") + 1].split()[0] == str(k)
+        bars = "[...document.querySelectorAll('rect')].map(bar => bar.className.baseVal)"
+        n_red = rows.index("k")
+        assert page.run(bars) == ["fill-bad"] * n_red + ["fill-blue"] * (len(rows) - 1 - n_red)
+        link = page.run("location.hash")
+        last = page.run(SHOWN)
+        assert looks.noisy(page) == []
+    with browser.page(pages("small"), query=link) as page:
+        assert page.run(SHOWN) == last
+    with browser.page(pages("small"), query=link.partition("&")[0] + "&k=7") as page:
+        assert page.run("document.getElementById('of_k').value") == str(K)
+
+
+CANDIDATES = """[...document.querySelectorAll('#kept_states tr')].map(
+  row => [...row.cells].slice(0, 5).map(cell => cell.innerText.trim()))"""
+
+
+def keep(page, note):
+    page.run(f"document.getElementById('note').value = {json.dumps(note)}")
+    page.run("document.getElementById('keep').click()")
+
+
+def test_candidates_are_kept_with_notes_compared_and_gone_back_to(browser, pages):
+    secret = "as <b>it</b> is & ~ 100%; ask #7 \u05e9"
+    press = "document.querySelectorAll('#kept_states button')[{}].click()"
+    with browser.page(pages("small")) as page:
+        assert page.run("document.getElementById('listed').hidden")
+        keep(page, secret)
+        first = page.run(SHOWN)
+        page.run("document.getElementById('nobody').click()")
+        keep(page, "")
+        page.run("document.getElementById('of_k').value = '10'")
+        page.run("document.getElementById('of_k').dispatchEvent(new Event('change'))")
+        page.run("document.getElementById('advised').click()")
+        tried = page.run(SHOWN)
+        keep(page, "for ten")
+        keep(page, "for ten, with another note")
+        rows = page.run(CANDIDATES)
+        assert [row[0] for row in rows] == ["✗ do not publish", "✓ enough", "✓ enough, tried"]
+        assert [row[1] for row in rows] == [
+            f"{first['figures'][3]} kept", f"{rows[1][1]}", f"{tried['figures'][3]} kept"
+        ]  # fmt: skip
+        below = told_of(first["levels"])[2].records_below(K)
+        assert rows[0][2] == f"up to {share_text(below)} among fewer than 5"
+        assert rows[1][2] == "nobody among fewer than 5"
+        assert "among fewer than 10" in rows[2][2]
+        assert [row[4] for row in rows] == [secret, "", "for ten, with another note"]
+        labels = [c["levels"][i]["label"] for c, i in
+                  zip(explorer().summary["columns"], tried["levels"], strict=True)]  # fmt: skip
+        assert rows[2][3] == ", ".join(
+            f"{name}: {label}" for name, label in zip(QID, labels, strict=True)
+        )
+        page.resize(looks.PHONE)
+        assert looks.beyond(page, looks.PHONE) == []
+        assert looks.inaccessible(page) == []
+        page.run(press.format(0))
+        assert page.run(SHOWN) == first
+        page.run(press.format(3))
+        assert [row[4] for row in page.run(CANDIDATES)] == [secret, rows[2][4]]
+        link = page.run("location.hash")
+        assert page.requests() == []
+        assert looks.noisy(page) == []
+    with browser.page(pages("small"), query=link) as page:
+        assert page.run(CANDIDATES) == [rows[0], rows[2]]
+        page.run(press.format(2))
+        assert page.run(SHOWN) == tried
+        page.run(press.format(1))
+        page.run(press.format(1))
+        assert page.run("document.getElementById('listed').hidden")
+        assert "keep" not in page.run("location.hash")
+
+
+def test_a_link_with_candidates_of_another_page_keeps_none(browser, pages):
+    wrong = ("9.9.9~5~1~0.02~1~n", "0.0~5~1~0.02~1~n", "0.0.0~7~1~0.02~1~n", "0.0.0~5~1~0.3~1~n",
+             "~~~~", "", "0.0.0", "1e0.0.0.0~5~1~0.02~1~x")  # fmt: skip
+    query = "#0.0.0" + "".join(f"&keep={one}" for one in wrong)
+    with browser.page(pages("small"), query=query) as page:
+        assert page.run(CANDIDATES) == []
+        assert page.run(SHOWN)["levels"] == [0, 0, 0]
+        assert looks.noisy(page) == []
+    many = "#0.0.0" + "&keep=0.0.0~5~1~0.02~1~" + "&keep=0.1.0~5~1~0.02~1~n".join([""] * 40)
+    with browser.page(pages("small"), query=many) as page:
+        assert len(page.run(CANDIDATES)) == 20
 
 
 # ---- served --------------------------------------------------------------------------------------

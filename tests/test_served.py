@@ -115,16 +115,23 @@ def test_every_combination_is_that_of_the_static_page(more):
         for start in range(0, number, 64):
             nodes = range(start, min(start + 64, number))
             counts = {
-                name: [[band[n] for n in nodes] for band in values]
-                if name == "bands"
+                name: [[people[n] for n in nodes] for people in values]
+                if name == "smaller"
                 else [values[n] for n in nodes]
                 for name, values in static["counts"].items()
             }
             about = [
-                {key: [one[key][n] for n in nodes] for key in ("ldiv", "tcloseness")}
+                {
+                    **{key: [one[key][n] for n in nodes] for key in ("ldiv", "tcloseness")},
+                    "of_classes_from": {
+                        size: {key: [values[n] for n in nodes] for key, values in away.items()}
+                        for size, away in one["of_classes_from"].items()
+                    },
+                }
                 for one in static["sensitive"]
             ]
-            told = packed_counts({"counts": counts, "sensitive": about}, static["floor"])
+            told = {"counts": counts, "sensitive": about}
+            told = packed_counts(told, static["floor"], static["t_step"])
             assert asking.count(*nodes) == (200, {"nodes": [*nodes], **told})
 
 
@@ -148,9 +155,9 @@ def test_one_combination_of_a_small_table_is_that_of_the_static_page(data):
     ):
         told = opened.counts_of([node])
         for name, values in told["counts"].items():
-            if name != "bands":
+            if name != "smaller":
                 assert values == [static["counts"][name][node]]
-        assert told["counts"]["bands"] == [[band[node]] for band in static["counts"]["bands"]]
+        assert told["counts"]["smaller"] == [[of[node]] for of in static["counts"]["smaller"]]
         for one, other in zip(told["sensitive"], static["sensitive"], strict=True):
             assert (one["ldiv"], one["tcloseness"]) == (
                 [other["ldiv"][node]],
@@ -170,7 +177,7 @@ def test_the_page_begins_with_one_combination_and_no_cell():
         _, told, _ = asking(body={"state": 1, "nodes": [*range(min(number, 64))]})
     data = json.loads(re.search(rb'id="data">(.*?)</script>', page, re.DOTALL)[1])
     assert data["counted"]["nodes"] == [0]
-    assert len(base64.b64decode(data["counted"]["below"]["data"])) == 1
+    assert len(base64.b64decode(data["counted"]["smaller"][1]["data"])) == 1
     for text in (page, told):
         for cell in (b"Canary", b"Zip-1", b"gout"):
             assert cell not in text

@@ -217,6 +217,18 @@ def test_an_explorer_has_all_combinations_of_the_levels_that_there_was_time_for(
         assert "time_limit=" in text
 
 
+def test_an_explorer_has_a_time_limit_unless_told_otherwise(monkeypatch):
+    table = people()
+    # As if the minute were over as soon as it began.
+    monkeypatch.setattr(anonrisk.core.interrupt, "monotonic", iter(range(0, 10**6, 61)).__next__)
+    short = table.anon.explore(QIDS)
+    assert short.summary["partial"]
+    every = table.anon.explore(QIDS, time_limit=None)
+    assert not every.summary["partial"]
+    missing = len(every.summary["counts"]["below"]) - len(short.summary["counts"]["below"])
+    assert f"{missing:,} combinations of levels that are listed" in " ".join(repr(short).split())
+
+
 def test_an_explorer_measured_level_by_level_is_the_same():
     table = people()
     every, by_level = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
 from anonrisk.engines import engine_for
-from anonrisk.measures.recode import Star
+from anonrisk.measures.recode import Keep, Star
 from anonrisk.policy.finding import PASS, Finding, name_of
 from anonrisk.policy.problem import Problem, attempt
 
@@ -27,7 +27,7 @@ _MOST_LIMITS = 3
 # and a search that ends after so many seconds. Chosen.
 _IN_MEMORY = ("pandas", "arrow")
 _MOST_ROWS = 1_000_000
-_SECONDS = 10.0
+UNASKED_SECONDS = 10.0
 
 
 def outcome_sentence(what: str, status: str | None, result: str, why_not: str = "") -> str:
@@ -80,9 +80,13 @@ class PlanTrial(render.PrintedLines):
     @property
     def coarser(self) -> Qid:
         """The columns that tell less."""
-        steps = () if self.plan is None else self.plan.steps
-        coarser = {step.column for step in steps if step.loss > 0} - {*self.left_out}
-        return () if self.plan is None else tuple(n for n in self.plan.qids if n in coarser)
+        if self.plan is None:
+            return ()
+        coarser = {step.column for step in self.plan.steps if step.loss > 0}
+        if not self.plan.steps:
+            # A person put it together.
+            coarser = {name for name, how in self.plan.recodings.items() if how != Keep()}
+        return tuple(n for n in self.plan.qids if n in coarser - {*self.left_out})
 
     @property
     def result(self) -> str:
@@ -104,7 +108,7 @@ class PlanTrial(render.PrintedLines):
         """Whether it is enough, and what becomes of the limits that were broken."""
         if self.plan is None:
             return f"No plan was found: {self.why_not.removeprefix('no plan helps: ')}"
-        return outcome_sentence(self._what(), self.status, self.result, self.why_not)
+        return outcome_sentence(self.what, self.status, self.result, self.why_not)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that serialise as JSON; the plan, which may hold cells, is not."""
@@ -120,7 +124,9 @@ class PlanTrial(render.PrintedLines):
             "sentence": self.sentence,
         }
 
-    def _what(self) -> str:
+    @property
+    def what(self) -> str:
+        """What it does to which columns, in words."""
         parts = [
             f"{verb} {', '.join(map(render.named, names))}{how}"
             for verb, names, how in (
@@ -226,7 +232,12 @@ def seconds_unasked(verdict: Any, frame: Any) -> float | None:
     """Return how long plans may be tried unasked of a table that failed; None: not at all."""
     n_rows = rows_of(verdict)
     small = n_rows is not None and n_rows <= _MOST_ROWS
-    return _SECONDS if small and engine_for(frame).name in _IN_MEMORY else None
+    return UNASKED_SECONDS if small and in_memory(frame) else None
+
+
+def in_memory(frame: Any) -> bool:
+    """Return whether a table can be changed and checked without asking anybody for it."""
+    return engine_for(frame).name in _IN_MEMORY
 
 
 def rows_of(verdict: Any) -> int | None:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 LEAST_FLOOR = 4
 # Multiples of it are counted in 64 bits.
 _MOST_FLOOR = 10**9
+# Longer, and nobody waits for a page.
+EXPLORE_SECONDS = 60.0
 # For the search of columns that single people out, where a page begins with proposed roles.
 DRAFT_SECONDS = 10
 
@@ -106,7 +108,7 @@ def explore(
     floor: int = 5,
     name: str | None = None,
     title: str | None = None,
-    time_limit: float | None = None,
+    time_limit: float | None = EXPLORE_SECONDS,
     serve: bool = False,
     progress: bool | None = None,
 ) -> Explorer | ServedExplorer:
@@ -142,9 +144,10 @@ def explore(
     title : str, optional
         The heading.
     time_limit : float, optional
-        Seconds after which no further level is measured: those that are missing are among
-        ``left_out``, and the explorer is ``partial``. The table is counted, and the finest and the
-        coarsest level of each column are measured, however long that takes.
+        Seconds after which no further level is measured, 60 if left out, None for no end: those
+        that are missing are among ``left_out``, and the explorer is ``partial``. The table is
+        counted, and the finest and the coarsest level of each column are measured, however long
+        that takes. A served page has none.
     serve : bool
         Whether the page is served on this machine until it is closed or Python ends, and counts
         a combination when it is chosen (needs tornado): of a large table not all can be counted
@@ -173,6 +176,9 @@ def explore(
     recoding (T11 or T9), people who are left out not counted. l and t are those of the table
     without the classes smaller than `k`, or than `floor` where that is more.
 
+    What it says to do next was tried, if the table is in memory: the gentlest combination is
+    applied, and the policy, or the one that the page gives away, is checked for the result.
+
     The page is an internal working document. It holds many counts of one table, and
     whoever compares them may learn what none of them tells. It names no text of the table: where
     rare words are put together, the plan that is taken away holds the rule, values of at least so
@@ -195,10 +201,13 @@ def explore(
     age           5   as it is, 8 bins, 4 bins, 2 bins, left out
     sex           2   as it is, left out
     As it is, up to 25 records (100.0%) hide among fewer than 5.
+    Making age coarser is enough, the result passes: k from fewer than 5 to 6 (limit
+      5).
     explorer.save('explore.html') writes the page.
     >>> df.anon.apply(made.plan([3, 0])).anon.k(["age", "sex"])
     6
     """
+    from anonrisk.reporting.explore_advice import with_advice
     from anonrisk.reporting.explorer import Explorer
     from anonrisk.reporting.served import ServedExplorer, require_server
 
@@ -211,7 +220,7 @@ def explore(
     seconds_of(time_limit)
     if true_or_false(serve, "serve"):
         require_server()
-        if time_limit is not None:
+        if time_limit not in (None, EXPLORE_SECONDS):
             raise ArgumentError("a served page counts when it is asked: leave out time_limit=")
     engine = engine_for(frame)
     if policy is None and serve and qids is None and not roles(frame).quasi:
@@ -227,7 +236,8 @@ def explore(
     with shown(progress=progress), limited(time_limit):
         opened = OpenedTable.of(engine, frame, asked, options)
         if not serve:
-            return Explorer(opened.every(by_level=time_limit is not None))
+            held = opened.every(by_level=time_limit is not None)
+            return Explorer(with_advice(held, asked, frame, opened.trees))
 
     def again(chosen: Roles, k: int) -> OpenedTable:
         known = {column: kinds for column, kinds in given.items() if column in chosen.quasi}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +46,11 @@ _SUPPRESSIONS = (0.0, 0.01, 0.02, 0.05, 0.1)
 # Combinations that are listed, of those that no other beats.
 _MOST_BEST = 20
 _MOST_LEFT_OUT = 40
+NOT_TRIED = {
+    "levels": None,
+    "text": "Nothing was tried on this table: choose levels, apply the plan, and check the result "
+    "with the policy.",
+}
 # Who is counted, without persons and with them.
 WHO = ("records", "people")
 INTERNAL = (
@@ -95,7 +100,7 @@ def not_all(n_missing: int) -> str:
     """Say what a time limit came before."""
     return (
         f"stopped by time_limit=: {count_of(n_missing, 'combination')} of levels that are listed "
-        "as left out were not counted"
+        "as left out were not counted; a longer one counts them"
     )
 
 
@@ -126,13 +131,14 @@ def summarise(
     engine: str,
     name: str | None,
     title: str | None,
+    other_k: Sequence[int] = (),
     n_missing: int = 0,
     served: bool = False,
 ) -> dict[str, Any]:
     """Return all that an explorer holds as plain values that serialise as JSON.
 
-    `n_missing` combinations there was no time for. Of a page that is served, `combinations` are
-    those that were counted so far.
+    `other_k` may be chosen on the page. `n_missing` combinations there was no time for. Of a page
+    that is served, `combinations` are those that were counted so far.
     """
     n = int(rounded_up(np.array(people), floor))
     lines: list[dict[str, Any]] = []
@@ -157,7 +163,16 @@ def summarise(
         )
     shape = [len(column["levels"]) for column in lines]
     told = told_of(combinations, asked, people, floor)
-    below = np.array(told["counts"]["below"])
+    sizes, detail = list(combinations.smaller), detail_of(lines)
+    by_k = [
+        {
+            "k": k,
+            "best": [] if served else _best(told["counts"]["smaller"][sizes.index(k)], detail),
+            "policy": _policy(replace(asked, k=k)),
+            "next": NOT_TRIED,
+        }
+        for k in (asked.k, *other_k)
+    ]
     return {
         "schema_version": SCHEMA_VERSION,
         "library": "anonrisk",
@@ -167,7 +182,8 @@ def summarise(
         ),
         "partial": n_missing > 0,
         "not_counted": n_missing,
-        "k": asked.k,
+        **by_k[0],
+        "other_k": by_k[1:],
         "who": WHO[asked.unit is not None],
         "floor": floor,
         "people": n,
@@ -185,14 +201,14 @@ def summarise(
             for item in left_out[:_MOST_LEFT_OUT]
         ],
         "more_left_out": max(0, len(left_out) - _MOST_LEFT_OUT),
-        "bands": [_band(low, high) for low, high in combinations.bands],
+        "sizes": sizes,
+        "bands": [_band(*band) for band in zip((1, *sizes), (*sizes, None), strict=True)],
         **told,
-        "best": [] if served else _best(below, _detail(lines)),
+        "t_step": t_step(n, floor),
         "not_looked_at": [name_of(column) for column in asked.not_looked_at],
         "not_judged": list(asked.not_judged),
         "plan": _plan_parts(columns, loss, asked),
         "plan_without": _plan_parts(columns, loss, asked, leave_out=asked.not_looked_at),
-        "policy": _policy(asked),
         "meanings": {
             **{word: MEANINGS[word] for word in ("k", "uniqueness", "ldiv", "tcloseness")},
             "detail": _DETAIL[loss],
@@ -206,13 +222,25 @@ def told_of(
     combinations: Combinations, asked: ExploreRequest, people: int, floor: int
 ) -> dict[str, Any]:
     """Return what may be told of some combinations, whichever others there are."""
-    n = int(rounded_up(np.array(people), floor))
-    below = rounded_up(combinations.below, floor)
+    step = t_step(int(rounded_up(np.array(people), floor)), floor)
+    # Each is rounded for itself, and a band is the difference of two: no sum of them tells by how
+    # much they were rounded to whoever knows how many records there are.
+    smaller = {
+        size: rounded_up(counts, floor).tolist() for size, counts in combinations.smaller.items()
+    }
+
+    def given_away(column: Name, least: int) -> dict[str, Any]:
+        return {
+            "ldiv": combinations.ldiv[column, least].tolist(),
+            "tcloseness": _coarse(combinations.tcloseness[column, least], step),
+        }
+
+    kept = max(asked.k, floor)
     return {
         "counts": {
-            "alone": rounded_up(combinations.alone, floor).tolist(),
-            "below": below.tolist(),
-            "bands": _bands(combinations, below, n, floor),
+            "alone": smaller[2],
+            "below": smaller[asked.k],
+            "smaller": [*smaller.values()],
             "classes": rounded_up(combinations.classes, floor).tolist(),
             "smallest": np.where(combinations.smallest < floor, 0, combinations.smallest).tolist(),
         },
@@ -221,25 +249,17 @@ def told_of(
                 "name": name_of(column),
                 "distance": distance,
                 "limits": dict(asked.limits.get(column, {})),
-                "ldiv": combinations.ldiv[column].tolist(),
-                "tcloseness": _coarse(combinations.tcloseness[column], max(_T_STEP, floor / n)),
+                **given_away(column, kept),
+                # By the size of the classes that are looked at, where another k may be chosen.
+                "of_classes_from": {
+                    str(least): given_away(column, least)
+                    for name, least in combinations.ldiv
+                    if name == column and least != kept
+                },
             }
             for column, distance in asked.distances.items()
         ],
     }
-
-
-def _bands(combinations: Combinations, below: Integers, n: int, floor: int) -> list[list[int]]:
-    """Round people in larger classes up too; the largest band is what the others leave of all.
-
-    Were it counted for itself, the sum of a combination's numbers would tell by how much each of
-    them was rounded to whoever knows how many records there are.
-    """
-    summary = rounded_up(np.stack(list(combinations.bands.values())), floor)
-    largest, nodes = summary.argmax(axis=0), np.arange(len(below))
-    rest = n - below - summary.sum(axis=0) + summary[largest, nodes]
-    summary[largest, nodes] = np.where(summary.any(axis=0), np.maximum(rest, floor), 0)
-    return [band.tolist() for band in summary]
 
 
 def _masthead(  # noqa: PLR0917
@@ -335,7 +355,7 @@ def _label(recoding: Recoding) -> str:
     return str(recoding).partition(":")[0]
 
 
-def _detail(columns: Sequence[Mapping[str, Any]]) -> Floats:
+def detail_of(columns: Sequence[Mapping[str, Any]]) -> Floats:
     """Return the detail that each combination keeps: 1 minus the mean loss of its levels."""
     total = np.zeros(())
     for column in columns:
@@ -343,7 +363,7 @@ def _detail(columns: Sequence[Mapping[str, Any]]) -> Floats:
     return np.asarray(1 - total.ravel() / len(columns))
 
 
-def _best(below: Integers, detail: Floats) -> list[int]:
+def _best(below: Sequence[int], detail: Floats) -> list[int]:
     """List combinations than which no other keeps more detail with as few people below k."""
     order = np.lexsort((-detail, below))
     most = np.maximum.accumulate(detail[order])
@@ -353,25 +373,30 @@ def _best(below: Integers, detail: Floats) -> list[int]:
     return [int(node) for node in best[np.unique(places)]]
 
 
+def t_step(n: int, floor: int) -> float:
+    """Return the steps in which distances of so many people are told."""
+    return max(_T_STEP, floor / n)
+
+
 def _coarse(values: Floats, step: float) -> list[float | None]:
     """Round distances up to multiples of a step; None where there is none."""
     steps = np.minimum(np.ceil(values / step - 1e-9) * step, 1.0)
     return [None if np.isnan(value) else round(float(value), 6) for value in steps]
 
 
-def _band(low: int, high: int | None) -> str:
-    if high is None:
+def _band(low: int, end: int | None) -> str:
+    if end is None:
         return f"{low:,} or more"
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return f"{low:,}" if low == end - 1 else f"{low:,} to {end - 1:,}"
 
 
 def _never(floor: int, who: str) -> str:
     return (
         "No text of the table is on this page or in its data, but for names of columns and of "
         f"nodes of hierarchies. Counts of {who} and of classes are rounded up to multiples of "
-        f"{floor:,}, so that 0 means nobody, and the largest band of classes that are large enough "
-        f"is what the others leave; a smallest class of fewer than {floor:,} is not shown. Shares "
-        f"and risks follow from those. Detail kept and t are rounded to steps that {floor:,} {who} "
+        f"{floor:,}, so that 0 means nobody, and bands of sizes are differences of those; a "
+        f"smallest class of fewer than {floor:,} is not shown. Shares and risks follow from those. "
+        f"Detail kept and t are rounded to steps that {floor:,} {who} "
         f"make; l and t are given for classes of {floor:,} or more. Edges of bins have as many "
         f"{who} on either side. Still, many counts of one table together may reveal what none of "
         "them does."
@@ -413,6 +438,11 @@ def _for_hierarchies(column: Name) -> dict[str, str]:
 
 
 def _policy(asked: ExploreRequest) -> str | None:
+    policy = policy_of(asked)
+    return None if policy is None else json.dumps(policy.to_dict(), indent=2)
+
+
+def policy_of(asked: ExploreRequest) -> Policy | None:
     """Return the policy that asks of the published table what was chosen here.
 
     None where a policy, which is a file, cannot name a column.
@@ -426,7 +456,6 @@ def _policy(asked: ExploreRequest) -> str | None:
     }
     about: Any = {role: named for role, named in roles.items() if named not in ([], None)}
     try:
-        policy = asked.policy or Policy(k=asked.k, **about)
+        return asked.policy or Policy(k=asked.k, **about)
     except PolicyError:
         return None
-    return json.dumps(policy.to_dict(), indent=2)

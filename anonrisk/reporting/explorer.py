@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,12 @@ _FOR_SCRIPT = (
     "who",
     "not_looked_at",
     "not_judged",
+    "next",
+    "max_suppressed",
+    "policy",
+    "other_k",
+    "sizes",
+    "t_step",
 )
 
 
@@ -100,6 +107,7 @@ class Explorer(Summarised, render.Printed):
             *([f"PARTIAL: {not_all(held)}"] if (held := self.summary["not_counted"]) else []),
             render.Table(*self._table()),
             self._now(),
+            self.summary["next"]["text"],
             "explorer.save('explore.html') writes the page.",
         ]
 
@@ -132,7 +140,11 @@ class Explorer(Summarised, render.Printed):
 
 
 def plan_json(
-    summary: Mapping[str, Any], levels: Sequence[int], max_suppressed: float | None = None
+    summary: Mapping[str, Any],
+    levels: Sequence[int],
+    max_suppressed: float | None = None,
+    *,
+    parts: str = "plan",
 ) -> str:
     """Put a plan together as the page does: its parts, and the piece of each level."""
     columns = summary["columns"]
@@ -145,8 +157,7 @@ def plan_json(
     pieces = [
         column["levels"][level]["piece"] for column, level in zip(columns, levels, strict=True)
     ]
-    parts: list[str] = summary["plan"]
-    head, after_k, after_share, tail = parts
+    head, after_k, after_share, tail = summary[parts]
     k = "null" if max_suppressed is None else str(summary["k"])
     share = json.dumps(0.0 if max_suppressed is None else float(max_suppressed))
     return head + k + after_k + share + after_share + ",\n    ".join(pieces) + tail
@@ -176,29 +187,40 @@ def _for_script(summary: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{key: summary[key] for key in _FOR_SCRIPT},
         "limits": [[item["name"], item["limits"]] for item in summary["sensitive"]],
-        "counted": {"nodes": summary.get("nodes"), **packed_counts(summary, summary["floor"])},
+        "counted": {
+            "nodes": summary.get("nodes"),
+            **packed_counts(summary, summary["floor"], summary["t_step"]),
+        },
+        # From which size on classes are looked at for l and t, in the order in which they come.
+        "kept": [
+            max(summary["k"], summary["floor"]),
+            *(int(least) for item in summary["sensitive"][:1] for least in item["of_classes_from"]),
+        ],
         # Of a page that is served: which of its tables it is about.
         "state": summary.get("state"),
     }
 
 
-def packed_counts(told: Mapping[str, Any], floor: int) -> dict[str, Any]:
-    """Pack what is told of combinations, which may be thousands: counts in units of the floor."""
+def packed_counts(told: Mapping[str, Any], floor: int, step: float) -> dict[str, Any]:
+    """Pack what is told of combinations, which may be thousands: in units of floor and step."""
     counts = told["counts"]
+
+    def in_steps(t: float | None) -> int:
+        # One more, so that 0 is none; distances are told with six digits.
+        return 0 if t is None else math.ceil(t / step - 1e-3) + 1
+
     return {
-        "alone": _packed(counts["alone"], floor),
-        "below": _packed(counts["below"], floor),
-        "bands": [_packed(band, floor) for band in counts["bands"]],
+        "smaller": [_packed(people, floor) for people in counts["smaller"]],
         "classes": _packed(counts["classes"], floor),
         "smallest": _packed(counts["smallest"], 1),
         "sensitive": [
-            {
-                "ldiv": _packed(item["ldiv"], 1),
-                # In thousandths, and one more, so that 0 is none.
-                "tcloseness": _packed(
-                    [0 if t is None else round(t * 1000) + 1 for t in item["tcloseness"]], 1
-                ),
-            }
+            [
+                {
+                    "ldiv": _packed(away["ldiv"], 1),
+                    "tcloseness": _packed([in_steps(t) for t in away["tcloseness"]], 1),
+                }
+                for away in (item, *item["of_classes_from"].values())
+            ]
             for item in told["sensitive"]
         ],
     }

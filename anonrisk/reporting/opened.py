@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from anonrisk.core.columns import require_hierarchies
 from anonrisk.core.progress import tell
 from anonrisk.core.render import count_of
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError
 from anonrisk.measures.counts.question import ClassesWithValues
-from anonrisk.measures.recode import Bins, Keep
+from anonrisk.measures.recode import Bins, Keep, Level
 from anonrisk.planning.lattice.common_values import with_rules
 from anonrisk.planning.lattice.explore import CountedWhenAsked, combinations, levels_of
 from anonrisk.planning.lattice.full_domain import value_budget
@@ -21,13 +23,14 @@ from anonrisk.planning.lattice.lattice import refinements
 from anonrisk.planning.lattice.offer import offers
 from anonrisk.planning.losses.choose import OF_COLUMNS
 from anonrisk.planning.regions.persons import PersonTally
-from anonrisk.reporting.explored import summarise, told_of
+from anonrisk.reporting.explored import rounded_up, summarise, told_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from anonrisk.core.arrays import Integers
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.hierarchy import Hierarchy
     from anonrisk.core.literals import ColumnLoss, Cuts
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.tally import Tally
@@ -35,6 +38,12 @@ if TYPE_CHECKING:
     from anonrisk.planning.lattice.explore import Combinations, LeftOutLevel
     from anonrisk.planning.lattice.lattice import Choice
     from anonrisk.reporting.explored import ExploreRequest
+
+
+# Those of statistical offices, of health data, and of whoever asks for nobody to be alone.
+_USUAL_K = (2, 3, 5, 10, 11, 20)
+# Where bands of larger classes begin, in units of k.
+_BANDS = (2, 10)
 
 
 @dataclass(frozen=True)
@@ -126,7 +135,7 @@ class OpenedTable:
         result, levels, no_time = combinations(
             self.tally, self.levels, by_level=by_level, **self._how
         )
-        n_missing = math.prod(map(len, self.levels.values())) - len(result.below)
+        n_missing = math.prod(map(len, self.levels.values())) - len(result.classes)
         left_out = [*no_time, *self.left_out]
         return self._summary(result, levels, left_out, n_missing=n_missing)
 
@@ -146,16 +155,47 @@ class OpenedTable:
         counted = self._when_asked.at(nodes)
         return told_of(counted, self.asked, self.people, self.options.floor)
 
+    @property
+    def trees(self) -> dict[Name, Hierarchy]:
+        """The hierarchies that levels are of, which a plan that is read back needs again."""
+        return {
+            column: choice.recoding.hierarchy
+            for column, choices in self.levels.items()
+            for choice in choices
+            if isinstance(choice.recoding, Level) and choice.recoding.hierarchy is not None
+        }
+
+    @property
+    def people_told(self) -> int:
+        """Records, or persons, as they are told: rounded up to the floor."""
+        return int(rounded_up(np.array(self.people), self.options.floor))
+
+    @property
+    def other_k(self) -> tuple[int, ...]:
+        """What k may be changed to on the page, where no policy says it.
+
+        Between 2 and the floor is none: with it, a smallest class would be told that is not shown.
+        """
+        floor = self.options.floor
+        most = self.people_told - floor + 1
+        if self.asked.policy is not None:
+            return ()
+        return tuple(
+            k for k in _USUAL_K if k != self.asked.k and (k == 2 or k >= floor) and k <= most
+        )
+
     @cached_property
     def _when_asked(self) -> CountedWhenAsked:
         return CountedWhenAsked(self.tally, self.levels, **self._how)
 
     @property
     def _how(self) -> dict[str, Any]:
+        k = self.asked.k
+        of_k = (k, *self.other_k)
         return {
-            "k": self.asked.k,
+            "sizes": sorted({2, *of_k, *(times * k for times in _BANDS)}),
             "sensitive": self.asked.distances,
-            "kept": max(self.asked.k, self.options.floor),
+            "kept": sorted({max(each, self.options.floor) for each in of_k}),
             "unit": self.asked.unit,
         }
 
@@ -182,6 +222,7 @@ class OpenedTable:
             engine=self.engine,
             name=options.name,
             title=options.title,
+            other_k=self.other_k,
             **about,
         )
 

@@ -13,6 +13,7 @@ from anonrisk.core import render
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.role_words import ROLE_NAMES
 from anonrisk.errors import ArgumentError, MissingLibraryError
+from anonrisk.reporting.explored import t_step
 from anonrisk.reporting.explorer import Explorer, packed_counts
 from anonrisk.reporting.page import template
 from anonrisk.reporting.text import name_of
@@ -182,8 +183,9 @@ class _ServedPage:
             raise ArgumentError(f"ask for 1 to {MOST_NODES} combinations")
         if _part(asked, "state", int) != self._number:
             raise ArgumentError("the roles were changed on another page: load this one again")
+        floor, n = self._opened.options.floor, self._opened.people_told
         counts = self._opened.counts_of(nodes)
-        return {"nodes": nodes, **packed_counts(counts, self._opened.options.floor)}
+        return {"nodes": nodes, **packed_counts(counts, floor, t_step(n, floor))}
 
     def change(self, asked: Any) -> dict[str, Any]:
         """Count the table anew, with other roles: an array in the order of its columns."""

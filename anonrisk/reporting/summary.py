@@ -392,12 +392,12 @@ _NEXT = {
     None: "Say in a policy what is acceptable, and ask again with it: anonrisk draft, on the "
     "command line, writes one to review.",
 }
-_NOTHING_HELPS = "Nothing that was tried lets this table pass."
+NOTHING_HELPS = "Nothing that was tried lets this table pass."
 _SAVE = (
     "Save the plan: report.explanation.plan.to_json(), on the command line anonrisk plan --policy "
     "… -o plan.json."
 )
-_NEXT_UNSEEN = "Say in the policy what the columns are that were not looked at, or leave them out."
+NEXT_UNSEEN = "Say in the policy what the columns are that were not looked at, or leave them out."
 _MOST_NAMES = 60
 _MOST_FILES = 20
 # Names in the verdict's own sentence; all are listed below it.
@@ -588,12 +588,12 @@ def _others_broken(verdict: Verdict, status: str | None) -> list[str]:
 def _next_steps(measured: Measured, status: str | None) -> list[str]:
     """Return what to do; after a failure, what was tried and lets the table pass."""
     if status == PASS and measured.verdict.not_looked_at:
-        return [_NEXT_UNSEEN]
+        return [NEXT_UNSEEN]
     tried = measured.explanation
     if status != FAIL or tried is None:
         return [_NEXT[status]]
     if tried.plan is None:
-        return [_NOTHING_HELPS, *map(cut, tried.steps)]
+        return [NOTHING_HELPS, *map(cut, tried.steps)]
     return [*map(cut, tried.steps), _SAVE]
 
 

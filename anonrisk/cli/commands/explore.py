@@ -17,6 +17,7 @@ from anonrisk.cli.source import said_of, wanted
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.render import shown
 from anonrisk.policy.wanted import wanted_by
+from anonrisk.reporting.explore import EXPLORE_SECONDS
 from anonrisk.reporting.served import KEEP_URL
 from anonrisk.reporting.text import FLOOR
 
@@ -84,7 +85,11 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         default="entropy",
         help="by what the detail of a level is told: bits, or range (default: entropy)",
     )
-    options.of_time(group, "stop then, with the levels that were measured (default: all)")
+    options.of_time(
+        group,
+        f"stop then, with the levels that were measured (default: {EXPLORE_SECONDS:.0f})",
+        EXPLORE_SECONDS,
+    )
     options.of_output(parser, to_file=False)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,7 @@ from anonrisk.planning.lattice.lattice import Choice, different, merged
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from anonrisk.core.arrays import Floats, Integers
+    from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name
     from anonrisk.measures.counts.tally import Tally
     from anonrisk.measures.recode import Recoding
@@ -33,8 +34,6 @@ MAX_COMBINATIONS = 10_000
 MAX_LEVELS = 10
 # Why a level is not there that a time limit came before.
 NO_TIME = "time_limit= was over before it was measured"
-# Where bands of class sizes begin, in units of k: those below k have their own.
-_BANDS = (1, 2, 10)
 
 
 @dataclass(frozen=True)
@@ -116,33 +115,28 @@ class Combinations:
 
     Attributes
     ----------
-    alone, below : array of int
-        Records in classes of one, and in classes smaller than k; with persons, those of whom a
-        class is.
-    bands : dict of (int, int or None) to array of int
-        Records in larger classes, by the least and the largest size of a band.
     classes, smallest : array of int
         Number of classes, and the size of the smallest.
-    ldiv, tcloseness : dict of sensitive column to array
-        Once the records in classes smaller than `kept` are left out; 0 and NaN where none remains.
+    smaller : dict of int to array of int
+        Records in classes smaller than each size; with persons, those of whom a class is.
+    ldiv, tcloseness : dict of (sensitive column, int) to array
+        Once the records in classes smaller than that are left out; 0 and NaN where none remains.
     """
 
-    alone: Integers
-    below: Integers
-    bands: dict[tuple[int, int | None], Integers]
     classes: Integers
     smallest: Integers
-    ldiv: dict[Name, Integers]
-    tcloseness: dict[Name, Floats]
+    smaller: dict[int, Integers]
+    ldiv: dict[tuple[Name, int], Integers]
+    tcloseness: dict[tuple[Name, int], Floats]
 
 
 def combinations(
     tally: Tally,
     levels: Mapping[Name, Sequence[Choice]],
     *,
-    k: int,
+    sizes: Sequence[int],
     sensitive: Mapping[Name, str],
-    kept: int,
+    kept: Sequence[int],
     unit: Name | None = None,
     by_level: bool = False,
 ) -> tuple[Combinations, dict[Name, list[Choice]], list[LeftOutLevel]]:
@@ -154,12 +148,12 @@ def combinations(
         Of the columns, and of the sensitive ones.
     levels : dict of column to levels
         From `levels_of`.
-    k : int
-        Below which size a class is too small.
+    sizes : sequence of int
+        For each of which people in smaller classes are counted, in order.
     sensitive : dict of column to distance
         By which distance t-closeness is told.
-    kept : int
-        The size from which on classes are looked at for l and t.
+    kept : sequence of int
+        The sizes from which on classes are looked at for l and t, in order.
     unit : name, optional
         The column of persons, who are then counted, each once.
     by_level : bool
@@ -167,7 +161,7 @@ def combinations(
         another: a time limit then leaves every combination of some levels. Where nobody waits,
         columns one after another take less work.
     """
-    measuring = _Measuring(tally, levels, k, sensitive, kept, unit)
+    measuring = _Measuring(tally, levels, sizes, sensitive, kept, unit)
     ends = [sorted({0, size - 1}) for size in measuring.shape]
     chosen = ends if by_level else [[*range(size)] for size in measuring.shape]
     measuring.measure(chosen)
@@ -193,13 +187,13 @@ class CountedWhenAsked:
         tally: Tally,
         levels: Mapping[Name, Sequence[Choice]],
         *,
-        k: int,
+        sizes: Sequence[int],
         sensitive: Mapping[Name, str],
-        kept: int,
+        kept: Sequence[int],
         unit: Name | None = None,
     ) -> None:
         """Count nothing yet."""
-        self._measuring = _Measuring(tally, levels, k, sensitive, kept, unit)
+        self._measuring = _Measuring(tally, levels, sizes, sensitive, kept, unit)
         self.number = math.prod(self._measuring.shape)
         self._done: set[int] = set()
 
@@ -227,19 +221,20 @@ class _Measuring:
         self,
         tally: Tally,
         levels: Mapping[Name, Sequence[Choice]],
-        k: int,
+        sizes: Sequence[int],
         sensitive: Mapping[Name, str],
-        kept: int,
+        kept: Sequence[int],
         unit: Name | None,
     ) -> None:
         self.tally, self.levels, self.sensitive, self.kept = tally, levels, sensitive, kept
+        self.sizes = sizes
         self.beside = () if unit is None else (unit,)
         self.shape = tuple(map(len, levels.values()))
-        self.starts = [k * times for times in _BANDS]
         number = math.prod(self.shape)
-        self.counts = np.zeros((4 + len(self.starts), number), dtype=np.int64)
-        self.ldiv = {name: np.zeros(number, dtype=np.int64) for name in sensitive}
-        self.tcloseness = {name: np.full(number, np.nan) for name in sensitive}
+        self.counts = np.zeros((2 + len(sizes), number), dtype=np.int64)
+        about = [*product(sensitive, kept)]
+        self.ldiv = {each: np.zeros(number, dtype=np.int64) for each in about}
+        self.tcloseness = {each: np.full(number, np.nan) for each in about}
         self.n_done = 0
 
     @cached_property
@@ -306,20 +301,24 @@ class _Measuring:
             codes = codes[1:]
             keys, who = distinct_pairs(ids, int(ids[-1]) + 1, units, int(units.max()) + 1)
             sizes = np.bincount(keys)
-            measured = _measured(*histogram_of_persons(keys, who), self.starts)
+            measured = _measured(*histogram_of_persons(keys, who), self.sizes)
         else:
             # Without other codes a row is a class.
             sizes = np.rint(np.bincount(ids, counts)).astype(np.int64) if codes else counts
-            measured = _measured(sizes, np.ones_like(sizes), sizes, self.starts)
+            measured = _measured(sizes, np.ones_like(sizes), sizes, self.sizes)
         self.counts[:, place] = measured
-        profiles = (
-            None if other is None else _profiles((ids, codes, counts), sizes, self.kept, units)
-        )
-        if other is not None and profiles is not None:
-            distance = self.sensitive[other]
-            profiles = replace(profiles, ordered=distance == "ordered")
-            self.ldiv[other][place] = FORMULAS["distinct"].worst(profiles)
-            self.tcloseness[other][place] = FORMULAS[distance].worst(profiles)
+        if other is None:
+            return
+        distance, n_large, worst = self.sensitive[other], 0, (0.0, math.nan)
+        # From the largest size on: often as many classes have the next one.
+        for least in reversed(self.kept):
+            large = sizes >= least
+            if (n := np.count_nonzero(large)) != n_large:
+                profiles = _profiles((ids, codes, counts), sizes, large, units)
+                profiles = replace(profiles, ordered=distance == "ordered")
+                n_large = n
+                worst = FORMULAS["distinct"].worst(profiles), FORMULAS[distance].worst(profiles)
+            self.ldiv[other, least][place], self.tcloseness[other, least][place] = worst
 
     def taken(
         self, chosen: Sequence[Sequence[int]]
@@ -334,27 +333,22 @@ class _Measuring:
 
     def at(self, places: Integers) -> Combinations:
         """Return some combinations, which have been measured."""
-        alone, below, classes, smallest, *bands = self.counts[:, places]
-        ends = [start - 1 for start in self.starts[1:]]
+        classes, smallest, *smaller = self.counts[:, places]
         return Combinations(
-            alone,
-            below,
-            dict(zip(zip(self.starts, (*ends, None), strict=True), bands, strict=True)),
             classes,
             smallest,
+            dict(zip(self.sizes, smaller, strict=True)),
             {name: values[places] for name, values in self.ldiv.items()},
             {name: values[places] for name, values in self.tcloseness.items()},
         )
 
 
 def _measured(
-    sizes: Integers, classes: Integers, members: Integers, starts: Sequence[int]
+    sizes: Integers, classes: Integers, members: Integers, wanted: Sequence[int]
 ) -> list[int]:
-    """Sum up who is in classes of some sizes."""
-    below = [int(members[sizes < start].sum()) for start in starts]
-    bands = np.diff(below, append=members.sum())
-    alone = members[sizes == 1].sum()
-    return [alone, below[0], classes.sum(), sizes.min(), *bands]
+    """Sum up classes, and who is in those smaller than some sizes."""
+    smaller = [members[sizes < size].sum() for size in wanted]
+    return [classes.sum(), sizes.min(), *smaller]
 
 
 _Node = tuple["Integers", "list[Integers]", "Integers"]
@@ -401,13 +395,8 @@ def _nodes(tally: Tally, levels: Mapping[Name, Sequence[Choice]]) -> Iterator[_N
     return coarser(0, ids, [tally.codes[name] for name in names], tally.counts)
 
 
-def _profiles(
-    node: _Node, sizes: Integers, kept: int, units: Integers | None
-) -> ValueCounts | None:
-    """Return the values of the classes that are large enough; None if there is none."""
-    large = sizes >= kept
-    if not large.any():
-        return None
+def _profiles(node: _Node, sizes: Integers, large: Booleans, units: Integers | None) -> ValueCounts:
+    """Return the values of the classes that are large enough, one at least."""
     ids, (ranks,), counts = node
     rows = large[ids]
     ids, ranks, counts = ids[rows], ranks[rows], counts[rows]

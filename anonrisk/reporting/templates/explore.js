@@ -2,33 +2,39 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const by = (id) => document.getElementById(id);
+  // Candidates, of which a link may hold so many.
+  const MOST = 20;
   const kinds = { 8: Uint8Array, 16: Uint16Array, 32: Uint32Array };
   const unpack = ({ bits, data: text }, unit) => {
     const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
     return Float64Array.from(new kinds[bits](bytes.buffer), (one) => one * unit);
   };
-  const { k, floor, people, columns, who } = data;
+  const { floor, people, columns, who, sizes } = data;
+  // What depends on k, which may be changed: the policy, what was tried, what is best.
+  const views = [data, ...data.other_k];
+  let view = data;
+  let { k } = data;
   // A page that is served asks for combinations, and knows those that were counted: the rest is NaN.
   const served = data.state !== null;
   const every = columns.reduce((product, one) => product * one.levels.length, 1);
   const blank = () => new Float64Array(every).fill(NaN);
-  const [alone, below, classes, smallest] = [blank(), blank(), blank(), blank()];
-  const bands = data.counted.bands.map(blank);
-  const sensitive = data.limits.map(([name, limits]) => ({ name, limits, l: blank(), t: blank() }));
+  const [classes, smallest, smaller] = [blank(), blank(), sizes.map(blank)];
+  const alone = smaller[0];
+  let below = smaller[sizes.indexOf(k)];
+  const sensitive = data.limits.map(([name, limits]) => ({ name, limits,
+    every: data.kept.map(() => ({ l: blank(), t: blank() })) }));
   const known = (i) => !Number.isNaN(below[i]);
   const take = (part) => {
     const into = (values, packed, unit) => unpack(packed, unit).forEach((value, i) => {
       values[part.nodes ? part.nodes[i] : i] = value;
     });
-    into(alone, part.alone, floor);
-    into(below, part.below, floor);
+    smaller.forEach((values, i) => into(values, part.smaller[i], floor));
     into(classes, part.classes, floor);
     into(smallest, part.smallest, 1);
-    bands.forEach((values, i) => into(values, part.bands[i], floor));
-    sensitive.forEach((one, i) => {
-      into(one.l, part.sensitive[i].ldiv, 1);
-      into(one.t, part.sensitive[i].tcloseness, 1);
-    });
+    sensitive.forEach(({ every: of }, i) => of.forEach(({ l, t }, j) => {
+      into(l, part.sensitive[i][j].ldiv, 1);
+      into(t, part.sensitive[i][j].tcloseness, 1);
+    }));
   };
   take(data.counted);
   const strides = columns.map((_, c) =>
@@ -63,19 +69,24 @@
   const unseen = () => rest && !rest.checked ? data.not_looked_at : [];
   const radios = columns.map((_, c) => [...document.getElementsByName("c" + c)]);
   const rows = [...document.querySelectorAll("tr.size")].map((row) => ({
-    cells: row.querySelectorAll("td"), bar: row.querySelector("rect") }));
+    row, cells: row.querySelectorAll("td"), bar: row.querySelector("rect") }));
   const given = [...document.querySelectorAll("tr.sensitive")].map((row) =>
     row.querySelectorAll("td"));
 
   // People are told rounded up, and so is their whole number: what is allowed is of the least.
-  const allowed = () => by("leave").checked
-    ? Math.floor(Number(by("share").value) * (people - floor + 1) + 1e-9) : 0;
+  const most_of = (share) => Math.floor(share * (people - floor + 1) + 1e-9);
+  const allowed = () => by("leave").checked ? most_of(Number(by("share").value)) : 0;
 
-  // t is told in thousandths, and one more.
-  const breaks = (i) => sensitive.flatMap(({ l, t, limits }, s) => [
-    ...(limits.l !== undefined && l[i] < limits.l ? [[s, "l", limits.l]] : []),
-    ...(limits.t !== undefined && (t[i] - 1) / 1000 > limits.t + 1e-9 ? [[s, "t", limits.t]] : []),
-  ]);
+  // l and t of a combination, of the classes that are large enough; t is told in steps, and one more.
+  const given_away = (s, i) => {
+    const { l, t } = sensitive[s].every[data.kept.indexOf(Math.max(k, floor))];
+    return { l: l[i], t: t[i] ? Math.min((t[i] - 1) * data.t_step, 1) : null };
+  };
+  const breaks = (i) => sensitive.flatMap(({ limits }, s) => {
+    const { l, t } = given_away(s, i);
+    return [...(limits.l !== undefined && l < limits.l ? [[s, "l", limits.l]] : []),
+      ...(limits.t !== undefined && t > limits.t + 1e-9 ? [[s, "t", limits.t]] : [])];
+  });
 
   // What is locked stays at its level.
   const locks = columns.map((_, c) => by("lock" + c));
@@ -94,8 +105,29 @@
     return best;
   };
 
+  // What is shown, and all that its verdict rests on.
+  const state = () => ({ node, k, leave: by("leave").checked, share: Number(by("share").value),
+    rest: !unseen().length });
+  const viewOf = (one) => views.find((other) => other.k === one.k);
+  // Whether a state is what was applied to the table, and passed the gate.
+  const wasTried = (one) => {
+    const { levels } = viewOf(one).next;
+    return Boolean(levels) && one.node === nodeOf(levels) && one.leave && one.rest &&
+      one.share === data.max_suppressed;
+  };
+  const tried = () => wasTried(state());
+  const judge = (one) => {
+    const few = smaller[sizes.indexOf(one.k)][one.node];
+    const enough = few <= (one.leave ? most_of(one.share) : 0);
+    const not_judged = wasTried(one) ? [] : data.not_judged;
+    // Only a policy has limits of l and t, and it says k.
+    const good = enough && !breaks(one.node).length;
+    const sure = one.rest && !not_judged.length;
+    return { few, enough, good, not_judged, tone: !good ? "bad" : sure ? "good" : "doubt" };
+  };
+  const signs = { bad: "\u2717 ", doubt: "? ", good: "\u2713 " };
+
   const headline = () => {
-    const few = below[node];
     const line = by("headline");
     if (!known(node)) {
       by("verdict").className = "verdict none";
@@ -104,11 +136,9 @@
       return;
     }
     const broken = breaks(node);
-    const enough = few <= allowed();
-    const doubts = unseen().length + data.not_judged.length;
-    const good = enough && !broken.length;
-    by("verdict").className = "verdict " + (!good ? "bad" : doubts ? "doubt" : "good");
-    const sign = !good ? "\u2717 " : doubts ? "? " : "\u2713 ";
+    const { few, enough, good, not_judged, tone } = judge(state());
+    by("verdict").className = "verdict " + tone;
+    const sign = signs[tone];
     const every = who === "people" ? "Everybody" : "Every record";
     const other = who === "people" ? "Everybody else" : "Every other record";
     const said = few === 0 ? [sign + every, " hides among " + count(k) + " or more."]
@@ -123,7 +153,7 @@
       notes.push(["", "Nobody has looked at these columns, which are published with it:"],
         ...unseen().map((name) => [name, ""]));
     }
-    for (const name of data.not_judged) {
+    for (const name of not_judged) {
       notes.push([name, " of the policy is not judged here: check the table that you make."]);
     }
     by("notes").replaceChildren(...notes.map(([name, text]) => {
@@ -132,6 +162,10 @@
       item.append(text);
       return item;
     }));
+    put(by("next"), tried() ? "This was tried on the table. " + view.next.text
+      : good && !not_judged.length && view.next.levels ? "This was not tried on the table: apply the plan, and check the " +
+        "result with the policy." : view.next.text);
+    by("advised").hidden = !view.next.levels || tried();
   };
 
   // Of the state that the headline speaks of: once the small classes are left out, or before.
@@ -150,17 +184,17 @@
     put(by("alone"), alone[node] && !after ? percent(Math.min(alone[node] / people, 1)) : "nobody");
     put(by("risk"), (after ? "at most " : "") +
       percent(after ? Math.min(classes[node] / people, 1 / k) : Math.min(classes[node] / people, 1)));
-    const sizes = [below, ...bands];
     rows.forEach(({ cells, bar }, i) => {
-      const share = Math.min(sizes[i][node] / people, 1);
-      put(cells[0], count(sizes[i][node]));
-      put(cells[1], percent(share));
-      bar.setAttribute("width", sizes[i][node] ? Math.max(share * 200, 1) : 0);
+      const upTo = i < sizes.length ? smaller[i][node] : people;
+      const number = upTo - (i ? smaller[i - 1][node] : 0);
+      put(cells[0], count(number));
+      put(cells[1], percent(number / people));
+      bar.setAttribute("width", number ? Math.max(number / people * 200, 1) : 0);
     });
     given.forEach((cells, i) => {
-      const { l, t } = sensitive[i];
-      put(cells[0], l[node] ? count(l[node]) : "nobody is left");
-      put(cells[1], t[node] ? ((t[node] - 1) / 1000).toFixed(2) : "-");
+      const { l, t } = given_away(i, node);
+      put(cells[0], l ? count(l) : "nobody is left");
+      put(cells[1], t === null ? "-" : t.toFixed(2));
     });
   };
 
@@ -185,12 +219,14 @@
     const ruled = chosen.some((level) => level.rule);
     put(by("shell"), "anonrisk apply plan.json TABLE -o coarse.csv" +
       (ruled ? " --resolved confidential.json" : "") +
-      (trees.length ? " --hierarchies " + trees.map((one) => one.shell).join(" ") : ""));
+      (trees.length ? " --hierarchies " + trees.map((one) => one.shell).join(" ") : "") +
+      (by("policy") ? "\nanonrisk check coarse.csv --policy policy.json" : ""));
     put(by("python"), "plan = anonrisk.Plan.from_json(open(\"plan.json\").read()" +
       (trees.length ? ", hierarchies={" + trees.map((one) => one.python).join(", ") + "}" : "") +
       ")\n" + (ruled ? "plan = plan.resolve(df)  # names values: keep it confidential, apply it " +
       "every month\nopen(\"confidential.json\", \"w\").write(plan.to_json())\n" : "") +
-      "coarse = df.anon.apply(plan)");
+      "coarse = df.anon.apply(plan)" + (by("policy")
+      ? "\nanonrisk.Policy.load(\"policy.json\").check(coarse).raise_for_status()" : ""));
     put(by("refused"), !known(node) ? "Not counted yet." : !leave && below[node] ? "Nobody is left out: " + upTo(below[node]) +
       " stay in classes smaller than " + count(k) + "."
       : leave && below[node] > allowed() ? "This leaves out more than may be: the plan is refused " +
@@ -278,6 +314,60 @@
     pen.stroke();
   };
 
+  // ---- candidates: states that somebody keeps, each with a note; they live in the link alone ------
+  let candidates = [];
+  const same = (one, other) => ["node", "k", "leave", "share", "rest"].every((part) =>
+    one[part] === other[part]);
+  const words = { bad: "do not publish", doubt: "not all is judged", good: "enough" };
+  const namesOf = (levels) => {
+    const cell = document.createElement("td");
+    columns.forEach((column, c) => {
+      cell.append(c ? ", " : "", make("bdi", column.name), ": " + column.levels[levels[c]].label);
+    });
+    return cell;
+  };
+  const setTo = (one) => {
+    withK(one.k);
+    by("leave").checked = one.leave;
+    for (const option of by("share").options) option.selected = Number(option.value) === one.share;
+    if (rest) rest.checked = one.rest;
+    choose(one.node);
+  };
+  const listCandidates = () => {
+    by("listed").hidden = !candidates.length;
+    by("kept_states").replaceChildren(...candidates.map((one, i) => {
+      const row = document.createElement("tr");
+      const { few, enough, tone } = judge(one);
+      const counted = !Number.isNaN(few);
+      const verdict = make("th", counted ? signs[tone] + words[tone] + (wasTried(one) ? ", tried" : "")
+        : "not counted yet", counted ? "word " + tone : "");
+      verdict.scope = "row";
+      const among = make("td", !counted ? "\u2026" : (few ? upTo(few) : "nobody") +
+        " among fewer than " + count(one.k) + (few && enough ? ", left out" : "") +
+        (one.rest ? "" : "; with columns nobody looked at"));
+      const note = document.createElement("td");
+      note.append(make("bdi", one.note));
+      const buttons = document.createElement("td");
+      for (const [text, what] of [["Go back to it", () => setTo(one)],
+        ["Remove", () => { candidates = candidates.filter((other) => other !== one); show(); }]]) {
+        const button = make("button", text);
+        button.type = "button";
+        button.setAttribute("aria-label", text + ": candidate " + (i + 1));
+        button.addEventListener("click", what);
+        buttons.append(button, " ");
+      }
+      row.append(verdict, make("td", percent(detail[one.node]) + " kept"), among,
+        namesOf(levelsOf(one.node)), note, buttons);
+      return row;
+    }));
+  };
+  by("keep").addEventListener("click", () => {
+    const one = { ...state(), note: by("note").value.trim() };
+    candidates = [...candidates.filter((other) => !same(one, other)), one].slice(-MOST);
+    by("note").value = "";
+    show();
+  });
+
   const show = () => {
     const levels = levelsOf(node);
     levels.forEach((level, c) => { radios[c][level].checked = true; });
@@ -289,8 +379,11 @@
     by("undo").disabled = !past.length;
     const more = by("more");
     if (more) more.disabled = !known(node) || below[node] === 0;
+    listCandidates();
     // A link to what is shown.
-    history.replaceState(null, "", "#" + levels.join("."));
+    history.replaceState(null, "", "#" + levels.join(".") + (view === data ? "" : "&k=" + k) +
+      candidates.map((one) => "&" + new URLSearchParams({ keep: [levelsOf(one.node).join("."), one.k,
+        one.leave ? 1 : 0, one.share, one.rest ? 1 : 0, one.note].join("~") })).join(""));
   };
 
   const post = async (path, asked) => {
@@ -398,6 +491,15 @@
   });
   press("gentlest", allowed);
   press("nobody", () => 0);
+  by("advised").addEventListener("click", () => setTo({ node: nodeOf(view.next.levels), k, leave: true,
+    share: data.max_suppressed, rest: true }));
+  if (by("of_k")) {
+    by("of_k").addEventListener("change", () => {
+      turn++;
+      withK(Number(by("of_k").value));
+      show();
+    });
+  }
   by("finest").addEventListener("click", () => choose(0));
   by("undo").addEventListener("click", () => {
     if (past.length) choose(past.pop(), true);
@@ -441,25 +543,19 @@
     choose(best);
   });
 
-  for (const one of data.best) {
+  const listBest = () => by("best").replaceChildren(...view.best.map((one) => {
     const row = document.createElement("tr");
-    const levels = levelsOf(one);
-    const text = columns.map((column, c) => column.levels[levels[c]].label);
     const button = make("button", "Choose");
     button.type = "button";
     button.setAttribute("aria-label", "Choose the combination with " + percent(detail[one]) +
       " detail kept and " + (below[one] ? upTo(below[one]) : "nobody") + " below " + count(k));
     button.addEventListener("click", () => choose(one));
-    const names = document.createElement("td");
-    columns.forEach((column, c) => {
-      names.append(c ? ", " : "", make("bdi", column.name), ": " + text[c]);
-    });
     const last = document.createElement("td");
     last.append(button);
     row.append(make("td", percent(detail[one]), "number"),
-      make("td", below[one] ? count(below[one]) : "nobody", "number"), names, last);
-    by("best").append(row);
-  }
+      make("td", below[one] ? count(below[one]) : "nobody", "number"), namesOf(levelsOf(one)), last);
+    return row;
+  }));
 
   for (const button of document.querySelectorAll("[data-copies]")) {
     button.addEventListener("click", async () => {
@@ -489,16 +585,41 @@
   for (const media of ["(prefers-color-scheme: dark)", "print"]) {
     matchMedia(media).addEventListener("change", redraw);
   }
-  // Levels that a link names, if it is one of this page.
-  const linked = () => {
-    const levels = location.hash.slice(1).split(".").map(Number);
+  const withK = (chosen) => {
+    view = views.find((one) => one.k === chosen) || data;
+    k = view.k;
+    below = smaller[sizes.indexOf(k)];
+    for (const one of document.querySelectorAll(".k")) one.textContent = count(k);
+    if (by("kept")) by("kept").textContent = count(Math.max(k, floor));
+    if (by("of_k")) by("of_k").value = String(k);
+    if (by("policy")) by("policy").textContent = view.policy;
+    // The bands that are too small stand above the line.
+    const few = sizes.indexOf(k) + 1;
+    rows.forEach(({ bar }, i) => bar.setAttribute("class", i < few ? "fill-bad" : "fill-blue"));
+    rows[few].row.before(document.querySelector("tr.kline"));
+    if (by("best")) listBest();
+    drawAll();
+  };
+  // Levels, k and candidates that a link names, if it is one of this page.
+  const nodeNamed = (text) => {
+    const levels = text.split(".").map(Number);
     return levels.length === columns.length && levels.every((level, c) =>
       Number.isInteger(level) && level >= 0 && level < columns[c].levels.length)
-      ? nodeOf(levels) : node;
+      ? nodeOf(levels) : -1;
   };
-  addEventListener("hashchange", () => {
-    if (linked() !== node) choose(linked());
-  });
-  drawAll();
+  const linked = () => {
+    const [first, ...more] = location.hash.slice(1).split("&");
+    const asked = new URLSearchParams(more.join("&"));
+    withK(Number(asked.get("k")));
+    const shares = [...by("share").options].map((option) => Number(option.value));
+    candidates = asked.getAll("keep").slice(-MOST).map((text) => {
+      const [levels, of_k, leave, part, left, ...note] = text.split("~");
+      return { node: nodeNamed(levels), k: Number(of_k), leave: leave === "1", share: Number(part),
+        rest: !rest || left === "1", note: note.join("~").slice(0, 200) };
+    }).filter((one) => one.node >= 0 && viewOf(one) && shares.includes(one.share));
+    const named = nodeNamed(first);
+    return named < 0 ? node : named;
+  };
+  addEventListener("hashchange", () => choose(linked()));
   choose(linked(), true);
 })();

@@ -1,0 +1,130 @@
+"""What an explorer advises: a combination of its page, applied to the table, judged by the gate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.core.interrupt import limited, time_is_up
+from anonrisk.core.progress import tell
+from anonrisk.planning.plan import Plan
+from anonrisk.policy.check import check
+from anonrisk.policy.finding import PASS
+from anonrisk.policy.trial import (
+    UNASKED_SECONDS,
+    Gate,
+    Trials,
+    in_memory,
+    outcome_sentence,
+    rows_of,
+    seconds_unasked,
+)
+from anonrisk.reporting.explored import NOT_TRIED, detail_of, policy_of
+from anonrisk.reporting.explorer import plan_json
+from anonrisk.reporting.summary import NEXT_UNSEEN, NOTHING_HELPS
+from anonrisk.reporting.text import cut
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.core.arrays import Integers
+    from anonrisk.core.columns import Name
+    from anonrisk.core.hierarchy import Hierarchy
+    from anonrisk.policy.policy import Policy
+    from anonrisk.reporting.explored import ExploreRequest
+
+_AS_IT_IS = "The policy passes for the table as it is."
+# Combinations that are tried, ever coarser ones, until one passes.
+_MOST_TRIED = 6
+
+
+def with_advice(
+    held: dict[str, Any], asked: ExploreRequest, frame: Any, trees: Mapping[Name, Hierarchy]
+) -> dict[str, Any]:
+    """Add what to do next to a summary, for each k as long as there is time."""
+    if not in_memory(frame):
+        return held
+    tell("trying what would help")
+    with limited(UNASKED_SECONDS):
+        advice = _advise(held, policy_of(asked), frame, trees)
+        others = []
+        for other in held["other_k"]:
+            k = other["k"]
+            below = held["counts"]["smaller"][held["sizes"].index(k)]
+            view = {**held, "k": k, "counts": {**held["counts"], "below": below}}
+            policy = policy_of(replace(asked, k=k))
+            tried = NOT_TRIED if time_is_up() else _advise(view, policy, frame, trees)
+            others.append({**other, "next": tried})
+    return {**held, "next": advice, "other_k": others}
+
+
+def _advise(
+    held: Mapping[str, Any], policy: Policy | None, frame: Any, trees: Mapping[Name, Hierarchy]
+) -> dict[str, Any]:
+    """Try what the page calls good, the gentlest first, until the policy passes for the result.
+
+    The gate decides; numbers are those of the page, which are rounded.
+    """
+    if policy is None:
+        return NOT_TRIED
+    verdict = check(policy, frame)
+    if verdict.status == PASS:
+        unseen = [NEXT_UNSEEN] if held["not_looked_at"] else []
+        return {"levels": None, "text": " ".join([_AS_IT_IS, *unseen])}
+    if seconds_unasked(verdict, frame) is None:
+        return NOT_TRIED
+    trials = Trials(Gate(policy, frame, None, None, check), verdict.failures, rows_of(verdict))
+    shape = [len(column["levels"]) for column in held["columns"]]
+    sentences = []
+    for node in _ever_coarser(held):
+        if sentences and time_is_up():
+            break
+        levels = [int(level) for level in np.unravel_index(node, shape)]
+        plan = plan_json(held, levels, held["max_suppressed"], parts="plan_without")
+        trial = trials.of(lambda plan=plan: Plan.from_json(plan, trees).resolve(frame))
+        if trial.passed:
+            result = outcome_sentence(trial.what, PASS, _result(held, node))
+            return {"levels": levels, "text": cut(result)}
+        # Why it could not be applied may hold counts that were not rounded.
+        status = trial.status or "it could not be applied"
+        sentences.append(outcome_sentence(trial.what, status, ""))
+    return {"levels": None, "text": cut(" ".join([NOTHING_HELPS, *dict.fromkeys(sentences)]))}
+
+
+def _ever_coarser(held: Mapping[str, Any]) -> list[int]:
+    """List combinations that the page calls good, by the detail they keep: the first, and few more.
+
+    Of people who may be left out, and of those who are, numbers are rounded as on the page.
+    """
+    below = np.array(held["counts"]["below"])
+    least = held["people"] - held["floor"] + 1
+    good = below <= np.floor(held["max_suppressed"] * least + 1e-9)
+    for item in held["sensitive"]:
+        if "l" in item["limits"]:
+            good &= np.array(item["ldiv"]) >= item["limits"]["l"]
+        if "t" in item["limits"]:
+            close = np.array(item["tcloseness"], dtype=float)
+            good &= ~(close > item["limits"]["t"] + 1e-9)
+    order: Integers = np.lexsort((below, -detail_of(held["columns"]).round(9)))
+    order = order[good[order]]
+    places = np.geomspace(1, max(len(order), 1), _MOST_TRIED).round().astype(int) - 1
+    return [int(node) for node in order[np.unique(places)]] if len(order) else []
+
+
+def _result(held: Mapping[str, Any], node: int) -> str:
+    """Return what a combination comes to, by the numbers of the page."""
+    counts, k = held["counts"], held["k"]
+    left_out, smallest = counts["below"][node], counts["smallest"]
+    was = f"{smallest[0]:,}" if smallest[0] else f"fewer than {held['floor']:,}"
+    then = f"{k:,} or more" if left_out or not smallest[node] else f"{smallest[node]:,}"
+    parts = [f"k from {was} to {then} (limit {k:,})"]
+    for item in held["sensitive"]:
+        for word, values in (("l", item["ldiv"]), ("t", item["tcloseness"])):
+            if word in item["limits"]:
+                limit = item["limits"][word]
+                parts.append(f"{word} of {item['name']} {values[node]} (limit {limit})")
+    if left_out:
+        parts.append(f"without up to {left_out:,} {held['who']}")
+    return ", ".join(parts)
