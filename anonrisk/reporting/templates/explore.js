@@ -289,8 +289,8 @@
     by("undo").disabled = !past.length;
     const more = by("more");
     if (more) more.disabled = !known(node) || below[node] === 0;
-    // A link to what is shown.
-    history.replaceState(null, "", "#" + levels.join("."));
+    // A link to what is shown; in the frame of a notebook there is none.
+    if (location.protocol !== "about:") history.replaceState(null, "", "#" + levels.join("."));
   };
 
   const post = async (path, asked) => {
