@@ -11,6 +11,8 @@ import pytest
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 HOSTILE = '</iframe>"><img src=x onerror=alert(1)>'
+DOTS = "document.getElementById('dots')"
+DRAWN = f"{DOTS}.getContext('2d').getImageData(0, 0, 9999, 999).data.some(part => part > 0)"
 HEADLINE = "document.getElementById('headline').textContent"
 
 
@@ -44,6 +46,18 @@ def test_a_press_in_a_cell_is_answered(browser, tmp_path, zip_name):
         assert [*looks.noisy(page), *inside.complaints(), *inside.requests()] == []
         with pytest.raises(Exception, match="cross-origin"):
             inside.run("parent.document.title")
+
+
+def test_a_cell_that_is_folded_at_first_is_drawn_once_it_is_seen(browser, tmp_path):
+    path = cell(tmp_path, people().anon.explore("zip"))
+    path.write_text(path.read_text(encoding="utf-8").replace("<body>", "<body hidden>"))
+    with browser.page(path) as page:
+        inside = page.frame()
+        assert inside.wait_for(HEADLINE)
+        page.run("document.body.hidden = false")
+        assert inside.wait_for(f"{DOTS}.clientWidth > 0 && {DOTS}.width === {DOTS}.clientWidth")
+        assert [*looks.noisy(page), *inside.complaints()] == []
+        assert inside.run(DRAWN)
 
 
 def test_a_cell_leads_to_a_served_page(browser, tmp_path):

@@ -252,6 +252,8 @@
   };
 
   const drawRing = () => {
+    // The frame of a notebook may have no size yet; once it has, all is drawn again.
+    if (!canvas.clientWidth) return;
     const pen = sized(canvas);
     const wide = canvas.clientWidth, high = canvas.clientHeight;
     pen.drawImage(all, 0, 0, wide, high);
