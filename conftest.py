@@ -390,6 +390,14 @@ def site(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def whole_site(tmp_path_factory) -> Path:
+    """The documentation with every page, and with what its notebooks show."""
+    from test_site import built
+
+    return built(tmp_path_factory.mktemp("whole_site"))
+
+
+@pytest.fixture(scope="session")
 def reference() -> dict[str, dict[str, Any]]:
     """Numbers printed in the sources, and vectors derived from their formulas, by their id."""
     content = json.loads(REFERENCE.read_text(encoding="utf-8"))

@@ -277,6 +277,17 @@ class Page:
         ]
         return [url for url in asked if url != self.url and not url.startswith("data:")]
 
+    def frame(self) -> Page:
+        """Return the page in a frame whose origin is its own, once it is there."""
+        self.call(
+            "Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True
+        )
+        found = self.browser.wait("Target.attachedToTarget", self.session)
+        inside = Page(self.browser, found["sessionId"], found["targetInfo"]["url"])
+        for domain in ("Runtime", "Log", "Network"):
+            inside.call(f"{domain}.enable")
+        return inside
+
     def events(self) -> list[dict[str, Any]]:
         # What the page did before this is told before the answer to it.
         self.run("0")

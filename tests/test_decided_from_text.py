@@ -17,7 +17,7 @@ CLASS = r"The smallest class of (.+) has (\d+) (?:record|person)s?; at least (\d
 DIVERSITY = (
     r"The least diverse class of .+ has a distinct l-diversity of (\d+) in (.+); at least (\d+)"
 )
-AMONG = r"((?:\d+|Fewer than 5) of \d+ (?:records|persons)).* hide among fewer than (\d+)"
+AMONG = r"((?:\d+|Fewer than 5|Some) of \d+ (?:records|persons)).* hide among fewer than (\d+)"
 
 # The decision, k and its limit, l and its limit, who is at risk, what nobody looked at.
 CASES = {
@@ -33,7 +33,7 @@ CASES = {
     "one of three persons alone, who has three rows": (
         {"who": [1, 1, 1, 2, 3, 3], "zip": list("aaabbb")},
         {"quasi": ["zip"], "unit": "who", "k": 2},
-        ("do not publish", (1, 2), None, "Fewer than 5 of 3 persons", ()),
+        ("do not publish", (1, 2), None, "Some of 3 persons", ()),
     ),
     "a class that has one illness": (
         {**TWO_CLASSES, "ill": list("aaaabc")}, {**ROLES, "k": 3, "ldiv": 2},

@@ -423,8 +423,9 @@ def test_no_small_count_is_told(sizes, k):
         assert ("some below" in row["label"]) == (row["low"] < k <= row["high"])
     assert sum(row["people"] for row in told["rows"]) == counted.n_records
     below = counted.records_below(k)
-    if 0 < below < text.FLOOR:
-        assert told["title"].startswith("Fewer than 5 of")
+    if 0 < below < text.FLOOR and len(table) > 1:
+        few = "Fewer than 5" if len(table) >= text.FLOOR else "Some"
+        assert told["title"].startswith(f"{few} of {len(table)} records hide")
     elif below:
         # The title less the rows leaves nothing to be read off.
         assert below == sum(row["people"] for row in told["rows"] if row["too_few"])
@@ -437,6 +438,24 @@ def test_not_told_does_not_mean_one():
     )
     assert one.to_dict()["classes"]["title"].startswith("Fewer than 5 of 19 records")
     assert two.to_dict()["classes"]["title"].startswith("Fewer than 5 of 20 records")
+
+
+@pytest.mark.parametrize(
+    ("rows", "title", "now"),
+    [
+        ("x", "1 of 1 record (100.0%) hides among fewer than 2.", "100.0%"),
+        ("xyy", "Some of 3 records hide among fewer than 2.", "some records"),
+        ("xyz", "Some of 3 records hide among fewer than 2.", "some records"),
+        ("wxyy", "Some of 4 records hide among fewer than 2.", "some records"),
+        ("xyyyy", "Fewer than 5 of 5 records hide among fewer than 2.", "fewer than 5 records"),
+        ("vwxyz", "5 of 5 records (100.0%) hide among fewer than 2.", "100.0%"),
+    ],
+)
+def test_of_a_few_people_fewer_than_five_are_not_told(rows, title, now):
+    made = pd.DataFrame({"a": [*rows], "b": 1}).anon.report(policy=Policy(quasi=["a", "b"], k=2))
+    told = made.to_dict()
+    assert (told["classes"]["title"], told["drivers"]["now_text"]) == (title, now)
+    assert f"fewer than 5 of {len(rows)} " not in made.to_markdown().lower() or len(rows) > 4
 
 
 def test_hostile_names_stay_names():

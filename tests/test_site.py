@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from os.path import normpath
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -24,17 +26,20 @@ def built(folder, *arguments):
 
 
 class Page(HTMLParser):
-    """What a page loads by itself, its title and its description."""
+    """What a page loads by itself and leads to, its anchors, its title and its description."""
 
     LOADS = ("script", "link", "img", "iframe", "source", "audio", "video", "object", "embed")
 
     def __init__(self, text):
         super().__init__()
         self.loads, self.description, self.title, self._in_title = [], "", "", False
+        self.links, self.anchors = set(), set()
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         given = dict(attrs)
+        self.links |= {given["href"]} if given.get("href") else set()
+        self.anchors |= {given["id"]} if "id" in given else set()
         if tag in self.LOADS:
             self.loads += [
                 given[name] for name in ("src", "href", "data", "srcset") if given.get(name)
@@ -58,6 +63,45 @@ def foreign(html):
         asked = re.findall(r"(?:url\(|@import)\s*[\"']?((?:https?:)?//[^)\"']*)", path.read_text())
         found += [(path.name, load) for load in asked]
     return found
+
+
+def dead(html):
+    """Return the links that lead to no file, or to no place of it, and what cannot be loaded."""
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in html.rglob("*.html")}
+    found = []
+    for path, page in pages.items():
+        for link in {*page.links, *page.loads}:
+            asked = urlsplit(link)
+            if "_static" in path.parts or asked.scheme or asked.netloc:
+                continue
+            to = Path(normpath(path.parent / unquote(asked.path))) if asked.path else path
+            anchor = unquote(asked.fragment)
+            if not to.exists() or (anchor and to in pages and anchor not in pages[to].anchors):
+                found.append((path.relative_to(html).as_posix(), link))
+    return sorted(found)
+
+
+def test_a_link_that_leads_nowhere_is_seen(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<h1 id="here">a</h1><a href="#here"></a><a href="#there"></a><a href="b/c.html#d"></a>'
+        '<a href="b/c.html?q#e"></a><a href="f.html"></a><img src="g.png"><a href="mailto:x@y"></a>'
+    )
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "c.html").write_text('<p id="d"></p><a href="../a.html"></a>')
+    assert [link for _, link in dead(tmp_path)] == ["#there", "b/c.html?q#e", "f.html", "g.png"]
+
+
+@pytest.mark.slow
+def test_every_link_leads_somewhere(site):
+    assert dead(site) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("there", ["choosing.html", "howto/gate_spark.html"])
+def test_what_a_newcomer_needs_is_one_press_away(site, there):
+    assert there in Page((site / "index.html").read_text(encoding="utf-8")).links
+    page = f"docs/{there.replace('.html', '.md')}"
+    assert f"]({page})" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_what_other_machines_are_asked_for_is_seen(tmp_path):
@@ -155,9 +199,13 @@ def test_links_are_led_to_where_pages_are(build, tmp_path):
     assert block == "```python\n>>> 1\n1\n```\n\nx"
 
 
+def test_every_module_of_the_reference_is_there(build):
+    assert [one for one in build.MODULES if not importlib.util.find_spec(f"anonrisk.{one}")] == []
+
+
 @pytest.mark.nightly
-def test_the_whole_site_is_built(tmp_path):
-    html = built(tmp_path)
+def test_the_whole_site_is_built(whole_site):
+    html = whole_site
     from anonrisk.accessor import FUNCTIONS
 
     pages = {path.stem for path in (html / "api").glob("*.html")}
@@ -166,3 +214,4 @@ def test_the_whole_site_is_built(tmp_path):
     commands = (html / "api" / "commands.html").read_text(encoding="utf-8")
     assert "usage: anonrisk check" in commands
     assert foreign(html) == []
+    assert dead(html) == []

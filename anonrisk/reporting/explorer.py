@@ -14,10 +14,10 @@ import numpy as np
 from anonrisk.core import render
 from anonrisk.core.arguments import renaming
 from anonrisk.core.paths import as_path
-from anonrisk.errors import ArgumentError
+from anonrisk.errors import ArgumentError, MissingLibraryError
 from anonrisk.planning.plan import Plan
 from anonrisk.reporting.explored import not_all
-from anonrisk.reporting.page import Summarised, template, template_text
+from anonrisk.reporting.page import Summarised, framed, template, template_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -110,6 +110,12 @@ class Explorer(Summarised, render.Printed):
             self.summary["next"]["text"],
             "explorer.save('explore.html') writes the page.",
         ]
+
+    def _repr_html_(self) -> str:
+        try:
+            return framed(self.to_html(), "Explorer", "allow-scripts allow-downloads")
+        except MissingLibraryError:
+            return super()._repr_html_()
 
     def _title(self) -> str:
         held = self.summary

@@ -156,6 +156,13 @@ class ServedExplorer(render.PrintedLines):
             f"{KEEP_URL} close() ends it.",
         ]
 
+    def _repr_html_(self) -> str:
+        if self.closed:
+            return super()._repr_html_()
+        # No frame: nobody's page may hold this one, and a notebook's address is not known.
+        link = f'<a href="{self.url}" target="_blank" rel="noreferrer">Open the explorer</a>'
+        return f"<p>{link} on this machine. {KEEP_URL} close() ends it.</p>"
+
 
 class _ServedPage:
     """The table that is shown now, as a page and by combinations; another one has other roles."""

@@ -139,7 +139,7 @@ def drivers(measured: Measured, people: People) -> dict[str, Any] | None:
         "note": _of_all_groups(measured),
         "what": what,
         "now": current,
-        "now_text": _share(current, people),
+        "now_text": _share(current, people, sizes),
         "rows": rows,
         "more": len(sizes.qid) - len(rows),
     }
@@ -153,13 +153,13 @@ def _driver(
     return {
         "name": name_of(name),
         "share": share,
-        "share_text": _share(share, people),
+        "share_text": _share(share, people, sizes),
         "helps": helps,
     }
 
 
-def _share(share: float | None, people: People) -> str:
-    return f"fewer than {FLOOR} {people.plural}" if share is None else percent(share)
+def _share(share: float | None, people: People, sizes: ClassSizes) -> str:
+    return f"{people.few(sizes)} {people.plural}" if share is None else percent(share)
 
 
 # ---- attackers ----------------------------------------------------------------------------------

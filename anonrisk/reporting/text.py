@@ -120,18 +120,24 @@ class People:
         """Count those in classes smaller than k, and their share.
 
         None where they are fewer than the floor, in however many classes: were it only in one,
-        not to be told would mean to be the only one who is alone.
+        not to be told would mean to be the only one who is alone. Whoever is the whole table is
+        told of.
         """
         people = sizes.records_below(k)
-        if 0 < people < FLOOR:
+        if 0 < people < FLOOR and sizes.n_records > 1:
             return None, None
         return people, people / sizes.n_records
+
+    @staticmethod
+    def few(sizes: ClassSizes) -> str:
+        """Return what stands for a number that is not told: of three, fewer than five are all."""
+        return "some" if sizes.n_records < FLOOR else f"fewer than {FLOOR}"
 
     def told(self, people: int | None, sizes: ClassSizes) -> str:
         """Write how many of all that is."""
         whole = self.count(sizes.n_records)
         if people is None:
-            return f"Fewer than {FLOOR} of {whole}"
+            return f"{self.few(sizes).capitalize()} of {whole}"
         return f"{people:,} of {whole} ({percent(people / sizes.n_records)})"
 
     def alone_sentence(self) -> str:

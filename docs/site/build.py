@@ -62,7 +62,7 @@ MODULES = (
     "predict.population",
     "predict.zipf",
     "priors",
-    "search.probabilistic",
+    "measures.probabilistic",
     "recode",
     "hierarchy",
     "hipaa",

@@ -48,7 +48,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "anonrisk"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_js_files = ["formulas.js"]
+html_js_files = ["reach.js"]
 # Else its script complains in the console of every page.
 html_context = {"default_mode": "auto"}
 # There is no second page beside it to lead to.

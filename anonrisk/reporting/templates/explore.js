@@ -288,6 +288,8 @@
   };
 
   const drawRing = () => {
+    // The frame of a notebook may have no size yet; once it has, all is drawn again.
+    if (!canvas.clientWidth) return;
     const pen = sized(canvas);
     const wide = canvas.clientWidth, high = canvas.clientHeight;
     pen.drawImage(all, 0, 0, wide, high);
@@ -380,10 +382,11 @@
     const more = by("more");
     if (more) more.disabled = !known(node) || below[node] === 0;
     listCandidates();
-    // A link to what is shown.
-    history.replaceState(null, "", "#" + levels.join(".") + (view === data ? "" : "&k=" + k) +
-      candidates.map((one) => "&" + new URLSearchParams({ keep: [levelsOf(one.node).join("."), one.k,
-        one.leave ? 1 : 0, one.share, one.rest ? 1 : 0, one.note].join("~") })).join(""));
+    // A link to what is shown; in the frame of a notebook there is none.
+    if (location.protocol !== "about:")
+      history.replaceState(null, "", "#" + levels.join(".") + (view === data ? "" : "&k=" + k) +
+        candidates.map((one) => "&" + new URLSearchParams({ keep: [levelsOf(one.node).join("."), one.k,
+          one.leave ? 1 : 0, one.share, one.rest ? 1 : 0, one.note].join("~") })).join(""));
   };
 
   const post = async (path, asked) => {

@@ -9,3 +9,11 @@ window.addEventListener("load", async () => {
     }
   }
 });
+
+// The theme's arrows that unfold a list of pages have no name; it is that of the link beside them.
+window.addEventListener("DOMContentLoaded", () => {
+  for (const one of document.querySelectorAll(".bd-sidebar-primary summary")) {
+    const link = one.parentElement.parentElement.querySelector("a");
+    one.setAttribute("aria-label", `Pages under ${link.textContent}`);
+  }
+});
