@@ -312,7 +312,7 @@ class _Measuring:
         # From the largest size on: often as many classes have the next one.
         for least in reversed(self.kept):
             large = sizes >= least
-            if (n := np.count_nonzero(large)) != n_large:
+            if (n := int(np.count_nonzero(large))) != n_large:
                 profiles = _profiles((ids, codes, counts), sizes, large, units)
                 profiles = replace(profiles, ordered=distance == "ordered")
                 n_large = n
