@@ -108,7 +108,7 @@ def explore(
     floor: int = 5,
     name: str | None = None,
     title: str | None = None,
-    time_limit: float | None = EXPLORE_SECONDS,
+    time_limit: float | None = None,
     serve: bool = False,
     progress: bool | None = None,
 ) -> Explorer | ServedExplorer:
@@ -144,10 +144,10 @@ def explore(
     title : str, optional
         The heading.
     time_limit : float, optional
-        Seconds after which no further level is measured, 60 if left out, None for no end: those
-        that are missing are among ``left_out``, and the explorer is ``partial``. The table is
-        counted, and the finest and the coarsest level of each column are measured, however long
-        that takes. A served page has none.
+        Seconds after which no further level is measured, 60 if left out: those that are missing
+        are among ``left_out``, and the explorer is ``partial``. The table is counted, and the
+        finest and the coarsest level of each column are measured, however long that takes. A
+        served page has none.
     serve : bool
         Whether the page is served on this machine until it is closed or Python ends, and counts
         a combination when it is chosen (needs tornado): of a large table not all can be counted
@@ -220,7 +220,7 @@ def explore(
     seconds_of(time_limit)
     if true_or_false(serve, "serve"):
         require_server()
-        if time_limit not in (None, EXPLORE_SECONDS):
+        if time_limit is not None:
             raise ArgumentError("a served page counts when it is asked: leave out time_limit=")
     engine = engine_for(frame)
     if policy is None and serve and qids is None and not roles(frame).quasi:
@@ -233,10 +233,12 @@ def explore(
         asked = _asked_by(policy, engine, frame, floor)
     given = by_column(hierarchies, "hierarchies")
     options = ExploreOptions(given, bins, loss, float(max_suppressed), floor, name, title)
+    if time_limit is None and not serve:
+        time_limit = EXPLORE_SECONDS
     with shown(progress=progress), limited(time_limit):
         opened = OpenedTable.of(engine, frame, asked, options)
         if not serve:
-            held = opened.every(by_level=time_limit is not None)
+            held = opened.every()
             return Explorer(with_advice(held, asked, frame, opened.trees))
 
     def again(chosen: Roles, k: int) -> OpenedTable:

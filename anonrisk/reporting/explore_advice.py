@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,13 +78,13 @@ def _advise(
         return NOT_TRIED
     trials = Trials(Gate(policy, frame, None, None, check), verdict.failures, rows_of(verdict))
     shape = [len(column["levels"]) for column in held["columns"]]
-    sentences = []
+    sentences: list[str] = []
     for node in _ever_coarser(held):
         if sentences and time_is_up():
             break
         levels = [int(level) for level in np.unravel_index(node, shape)]
         plan = plan_json(held, levels, held["max_suppressed"], parts="plan_without")
-        trial = trials.of(lambda plan=plan: Plan.from_json(plan, trees).resolve(frame))
+        trial = trials.of(partial(_resolved, plan, frame, trees))
         if trial.passed:
             result = outcome_sentence(trial.what, PASS, _result(held, node))
             return {"levels": levels, "text": cut(result)}
@@ -91,6 +92,10 @@ def _advise(
         status = trial.status or "it could not be applied"
         sentences.append(outcome_sentence(trial.what, status, ""))
     return {"levels": None, "text": cut(" ".join([NOTHING_HELPS, *dict.fromkeys(sentences)]))}
+
+
+def _resolved(text: str, frame: Any, trees: Mapping[Name, Hierarchy]) -> Plan:
+    return Plan.from_json(text, trees).resolve(frame)
 
 
 def _ever_coarser(held: Mapping[str, Any]) -> list[int]:

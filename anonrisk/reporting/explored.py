@@ -365,7 +365,7 @@ def detail_of(columns: Sequence[Mapping[str, Any]]) -> Floats:
 
 def _best(below: Sequence[int], detail: Floats) -> list[int]:
     """List combinations than which no other keeps more detail with as few people below k."""
-    order = np.lexsort((-detail, below))
+    order = np.lexsort((-detail, np.array(below)))
     most = np.maximum.accumulate(detail[order])
     first = np.concatenate(([True], most[1:] > most[:-1] + 1e-9))
     best = order[first]

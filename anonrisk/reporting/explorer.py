@@ -163,7 +163,8 @@ def plan_json(
     pieces = [
         column["levels"][level]["piece"] for column, level in zip(columns, levels, strict=True)
     ]
-    head, after_k, after_share, tail = summary[parts]
+    text: list[str] = summary[parts]
+    head, after_k, after_share, tail = text
     k = "null" if max_suppressed is None else str(summary["k"])
     share = json.dumps(0.0 if max_suppressed is None else float(max_suppressed))
     return head + k + after_k + share + after_share + ",\n    ".join(pieces) + tail

@@ -130,11 +130,9 @@ class OpenedTable:
             asked, options, engine.name, everything, tally, n, levels, left_out, rules, margins
         )
 
-    def every(self, *, by_level: bool) -> dict[str, Any]:
+    def every(self) -> dict[str, Any]:
         """Count every combination, or those that a time limit leaves time for; sum it up."""
-        result, levels, no_time = combinations(
-            self.tally, self.levels, by_level=by_level, **self._how
-        )
+        result, levels, no_time = combinations(self.tally, self.levels, **self._how)
         n_missing = math.prod(map(len, self.levels.values())) - len(result.classes)
         left_out = [*no_time, *self.left_out]
         return self._summary(result, levels, left_out, n_missing=n_missing)

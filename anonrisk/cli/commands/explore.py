@@ -88,7 +88,6 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     options.of_time(
         group,
         f"stop then, with the levels that were measured (default: {EXPLORE_SECONDS:.0f})",
-        EXPLORE_SECONDS,
     )
     options.of_output(parser, to_file=False)
 

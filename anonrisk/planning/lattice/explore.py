@@ -138,7 +138,6 @@ def combinations(
     sensitive: Mapping[Name, str],
     kept: Sequence[int],
     unit: Name | None = None,
-    by_level: bool = False,
 ) -> tuple[Combinations, dict[Name, list[Choice]], list[LeftOutLevel]]:
     """Measure every combination of levels; give also the levels that there was time for.
 
@@ -156,16 +155,16 @@ def combinations(
         The sizes from which on classes are looked at for l and t, in order.
     unit : name, optional
         The column of persons, who are then counted, each once.
-    by_level : bool
-        Whether the finest and the coarsest level of each column come first, then one level after
-        another: a time limit then leaves every combination of some levels. Where nobody waits,
-        columns one after another take less work.
+
+    Notes
+    -----
+    The finest and the coarsest level of each column come first, then one level after another: a
+    time limit leaves every combination of some levels.
     """
     measuring = _Measuring(tally, levels, sizes, sensitive, kept, unit)
-    ends = [sorted({0, size - 1}) for size in measuring.shape]
-    chosen = ends if by_level else [[*range(size)] for size in measuring.shape]
+    chosen = [sorted({0, size - 1}) for size in measuring.shape]
     measuring.measure(chosen)
-    for column, level in _between(measuring.shape) if by_level else ():
+    for column, level in _between(measuring.shape):
         more = [[level] if c == column else at for c, at in enumerate(chosen)]
         if not measuring.measure(more, in_time=True):
             break
@@ -313,7 +312,7 @@ class _Measuring:
         # From the largest size on: often as many classes have the next one.
         for least in reversed(self.kept):
             large = sizes >= least
-            if (n := np.count_nonzero(large)) != n_large:
+            if (n := int(np.count_nonzero(large))) != n_large:
                 profiles = _profiles((ids, codes, counts), sizes, large, units)
                 profiles = replace(profiles, ordered=distance == "ordered")
                 n_large = n
