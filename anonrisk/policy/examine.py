@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines import engine_for
-from anonrisk.engines.one_state import remembering
+from anonrisk.engines.pandas.encode import remembering
 from anonrisk.measures.counts.change import FoldSpellings, LabelsAsColumns
 from anonrisk.measures.counts.contents import (
     FOLDABLE,
