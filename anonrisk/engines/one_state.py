@@ -13,6 +13,8 @@ from anonrisk.engines.refused import refuse_word
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+__all__ = ["asked_word", "one_state", "remembering"]
+
 # The word that the user typed, for those who watch a cluster; none inside a call of another kind.
 asked_word: ContextVar[str] = ContextVar("anonrisk_asked_word", default="")
 
