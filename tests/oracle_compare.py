@@ -46,6 +46,17 @@ def one_value(rows, persons, classes):
     return len({values(rows, person, classes) for person in persons}) == 1
 
 
+def shared(rows, persons, classes):
+    """The values that all of some persons have, whatever else each has."""
+    return frozenset.intersection(*(values(rows, person, classes) for person in persons))
+
+
+def told_values(rows, classes):
+    """The values that a release alone tells of those who are in some classes."""
+    people = by_key(rows, 1, 0)
+    return frozenset().union(*(shared(rows, people[cls], {cls}) for cls in classes if people[cls]))
+
+
 def difference(before, now, pair):
     """What the rows of a person in a class are more, and fewer, than they were."""
     found = Counter(v for *own, v in now if tuple(own) == pair)
@@ -71,7 +82,15 @@ def compared(before, now):
             smallest[person] = min(smallest.get(person, fate), fate)
         if old == ROWS:
             sides = [(rows, {new}) for rows in (before, now)]
-            known = len({difference(before, now, (person, new)) for person in persons}) == 1
+            changes = {difference(before, now, (person, new)) for person in persons}
+            known = len(changes) == 1
+            news = {
+                value
+                for sign in (1, -1)
+                for value in frozenset.intersection(
+                    *(frozenset(v for v, n in change if n * sign > 0) for change in changes)
+                )
+            }
         else:
             sides = [
                 (rows, classes)
@@ -79,7 +98,9 @@ def compared(before, now):
                 if isinstance(classes, frozenset)
             ]
             known = any(one_value(rows, persons, classes) for rows, classes in sides)
-        if known and not any(told(rows, classes) for rows, classes in sides):
+            news = {v for rows, classes in sides for v in shared(rows, persons, classes)}
+        known = known and not any(told(rows, classes) for rows, classes in sides)
+        if known or news - {v for rows, classes in sides for v in told_values(rows, classes)}:
             learned |= persons
     return smallest, learned
 

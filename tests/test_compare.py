@@ -291,6 +291,15 @@ def test_a_row_more_of_somebody_who_was_there_is_left_over(frame):
     assert back.exposed_by(5) == {"added": 0, "removed": 1, "stayed": 0, "moved": 0}
 
 
+def test_a_second_value_of_one_person_hides_no_other():
+    before = [(who, "a", ("flu", "cold")[who % 2]) for who in range(10)]
+    came = [(who, "a", "hiv") for who in range(100, 105)]
+    again = [(who, "a", "hiv") for who in range(5)]
+    for rows, one_more in ((came, (100, "a", "flu")), (again, (0, "a", "gout"))):
+        for now in ([*before, *rows], [*before, *rows, one_more]):
+            assert check(before, now).learned_values() == 5
+
+
 def test_all_who_came_again_with_one_value():
     before = [(who, "a", "xyz"[who % 3]) for who in range(6)]
     now = [*before, *((who, "a", "w") for who in range(6))]

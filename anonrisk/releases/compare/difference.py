@@ -572,9 +572,49 @@ class _Groups:
                 value = np.where(other_rows, difference[self.pair], value)
             known |= (value != NONE) & all_alike(self.group, value)
             summary |= np.where(has_moved, side.told_person[self.person], side.told[self.pair])
+        known &= ~summary
+        one_each = all(all_different(self.pairs.person[side.pair]) for side in sides)
+        # Values of several releases together never stood beside each other.
+        if self.pairs.by_rows and (other_rows.any() or not one_each):
+            known |= self._shared(sides)
         result = np.zeros(len(self.pairs.times), dtype=bool)
-        result[self.person[known & ~summary & self.changed]] = True
+        result[self.person[known & self.changed]] = True
         return result
+
+    def _shared(self, sides: tuple[_Side, _Side]) -> Booleans:
+        """Return whose group all have some value, beside others, that not all of a class have."""
+        pairs, n_values = self.pairs, sides[0].n_values
+        n_pairs, everybody = len(pairs.cls), np.bincount(self.group)
+        # Who moved is a member by all of their classes, others by one.
+        holder = np.arange(n_pairs)
+        holder = np.where(pairs.moved[pairs.person], n_pairs + pairs.person, holder)
+        held = [holder[side.pair] * n_values + side.value for side in sides]
+        told = np.concatenate([key[side.of_class] for key, side in zip(held, sides, strict=True)])
+        known = np.zeros(len(self.group), dtype=bool)
+
+        def mark(members: Integers, keys: Integers) -> None:
+            at = np.full(n_pairs + len(pairs.times), NONE)
+            at[np.where(self.pair == NONE, n_pairs + self.person, self.pair)[members]] = members
+            keys = np.unique(keys[~np.isin(keys, told)])
+            member, value = at[keys // n_values], keys % n_values
+            member, value = member[member != NONE], value[member != NONE]
+            number, every = numbered(self.group[member] * n_values + value)
+            by_all = np.bincount(number) == everybody[every // n_values]
+            known[member[by_all[number]]] = True
+
+        other_rows = self.kind >= _OTHER_ROWS
+        for keys in held:
+            mark(np.flatnonzero(~other_rows), keys)
+        if other_rows.any():
+            number, every = numbered(np.concatenate(held))
+            more = np.concatenate((-sides[0].times, sides[1].times))
+            change = np.bincount(number, weights=more, minlength=len(every))
+            for keys in (every[change > 0], every[change < 0]):
+                mark(np.flatnonzero(other_rows), keys)
+        # Of a group all or none are marked, but for who has no value.
+        by_group = np.zeros(len(everybody), dtype=bool)
+        by_group[self.group[known]] = True
+        return by_group[self.group]
 
 
 @dataclass(frozen=True)
@@ -589,10 +629,14 @@ class _Side:
     told_person: Booleans
     # (n_persons, 2): the set of a person, the same in any release.
     sums: Hashes
-    # The pair of each value, its hash, and how many rows have it.
+    # The pair of each value, its number and its hash, and how many rows have it.
     pair: Integers
+    value: Integers
     values: Hashes
     times: Integers
+    # Whether all of its class have the value.
+    of_class: Booleans
+    n_values: int
 
     @cached_property
     def rows(self) -> Hashes:
@@ -617,4 +661,18 @@ class _Side:
             # A value that somebody has in several classes is one value.
             person, value = np.divmod(numbered(person * len(hashes) + value)[1], len(hashes))
         sums = summed(person, hashes[value], len(pairs.times))
-        return cls(of_pair, summary, told_person, sums, pair, values, own.rows)
+        of_value = numbered(pairs.cls[pair] * len(hashes) + own.value)[0]
+        everybody = np.bincount(pairs.cls[places], minlength=len(pairs.hashes))
+        of_class = np.bincount(of_value)[of_value] == everybody[pairs.cls[pair]]
+        return cls(
+            of_pair,
+            summary,
+            told_person,
+            sums,
+            pair,
+            own.value,
+            values,
+            own.rows,
+            of_class,
+            len(hashes),
+        )
