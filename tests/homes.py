@@ -1,4 +1,4 @@
-"""Worlds of homes of one to six to draw a table and another group from, and how an interval holds.
+"""Worlds of homes to draw a table and another group from, and how an interval holds.
 
 Nothing in `anonrisk.predict.clusters` was chosen in these worlds, but for what is done at the
 table's size and beyond: it was mended where intervals missed, or were too wide, in some of them.
@@ -67,6 +67,20 @@ def _nearly_all_differ(rng):
     return home, rng.integers(0, 60, home[-1] + 1)[home] * 400 + rng.integers(0, 400, len(home))
 
 
+def _large_families(rng):
+    """A tenth of the homes have ten people, the others one; areas are small."""
+    size = np.where(rng.random(MOST_HOMES) < 0.1, 10, 1)
+    home = np.repeat(np.arange(len(size)), size)
+    return home, rng.integers(0, 1000, len(size))[home] * 3 + rng.integers(0, 3, len(home))
+
+
+def _nursing_homes(rng):
+    """Homes of one to four, and one of 50 has 40 people."""
+    size = np.where(rng.random(MOST_HOMES) < 0.02, 40, rng.integers(1, 5, MOST_HOMES))
+    home = np.repeat(np.arange(len(size)), size)
+    return home, rng.integers(0, 100, len(size))[home] * 20 + rng.integers(0, 20, len(home))
+
+
 WORLDS = {
     "areas": _areas,
     "villages": _villages,
@@ -74,6 +88,8 @@ WORLDS = {
     "siblings": _siblings,
     "few classes": _few_classes,
     "nearly all differ": _nearly_all_differ,
+    "large families": _large_families,
+    "nursing homes": _nursing_homes,
 }
 
 

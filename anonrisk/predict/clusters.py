@@ -12,11 +12,11 @@ more cluster with that part changes is δ = w_{j−m} − w_j of the class witho
 of δ over the parts of cluster h, and z_h its people, the distance from what the group will have has
 the variance
 
-    Σ w² + Σ w − 2Q + t (1 + t) (Σ_h δ_h² − Σ δ² − (Σ_h z_h δ_h)² / Σ_h z_h²).
+    Σ w² + Σ w − 2Q + t (1 + t) (Σ_h (δ_h − R z_h)² − Σ δ²),   R = Σ_h δ_h / Σ_h z_h.
 
 The first three terms are those of P13, each class for itself; Σ_h δ_h² − Σ δ² is what the classes
-of one cluster have in common, and the last term is there because n and k are fixed numbers. If all
-clusters have one member it is P13. Assumed: clusters are drawn with equal chances, one
+of one cluster have in common, and R z_h is there because n and k are fixed numbers of people, of
+however many clusters. If all clusters have one member it is P13. Assumed: clusters are drawn with equal chances, one
 independently of the other, and two classes hardly ever share two clusters more than chance has it.
 """
 
@@ -80,7 +80,7 @@ def part_of_table(counted: ClusteredClasses, k: int, j: int) -> ClassEstimate:
     Notes
     -----
     P14: what is drawn of a known table has the variance
-    Σ w (1 − w) + t (1 − t) (Σ_h δ_h² − Σ δ² − (Σ_h z_h δ_h)² / Σ_h z_h²).
+    Σ w (1 − w) + t (1 − t) (Σ_h (δ_h − R z_h)² − Σ δ²).
     """
     parts, t = _Parts(counted, j), k / counted.n
     w = parts.chances(t)
@@ -122,14 +122,12 @@ class _Parts:
         """Return what classes have in common by their clusters, less what n and k fix."""
         change = self._changes(t)
         changes = np.bincount(self.counted.cluster_of, change[self.part_of])
-        fixed = float(self.counted.people @ changes) ** 2 / (self.counted.n * self.counted.together)
-        return float(changes @ changes) - float(self.n_parts @ change**2) - fixed
+        return _about_ratio(changes, self.counted.people) - float(self.n_parts @ change**2)
 
     def apart(self, t: float) -> float:
         """Return the same as if every part were a cluster of its own."""
-        members = self.counted.members.astype(float)
         change = self._changes(t)[self.part_of]
-        return -float((members @ change) ** 2 / (members @ members))
+        return _about_ratio(change, self.counted.members) - float(change @ change)
 
     def _changes(self, t: float) -> Floats:
         """Return δ of each kind of part."""
@@ -230,6 +228,12 @@ def _ways(made: Integers, j: int) -> dict[int, Floats]:
         s = len(partition)
         result[s] = result[s] + ways if s in result else ways
     return result
+
+
+def _about_ratio(changes: Floats, people: Integers) -> float:
+    """Return the sum of squares of what changes beyond what so many people change."""
+    beyond = changes - changes.sum() / people.sum() * people
+    return float(beyond @ beyond)
 
 
 @lru_cache
