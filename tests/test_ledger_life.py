@@ -95,6 +95,28 @@ def test_what_nobody_received_is_compared_with_no_more(ledger):
     assert len(ledger.verify()) == 3
 
 
+def test_of_several_revisions_it_is_said_which_is_withdrawn(ledger):
+    publish(ledger)
+    ledger.withdraw("10", received=False, **WHY)
+    publish(ledger, NOVEMBER)
+    assert release(NOVEMBER, "11").check(ledger).status == "pass"
+    said = r"nobody received it: revision=1 \(--revision 1\) if somebody did, revision=2"
+    with pytest.raises(LedgerError, match=said):
+        ledger.withdraw("10", **WHY)
+    assert ledger.withdraw("10", revision=1, **WHY).revision == 1
+    assert [entry.withdrawn for entry in ledger.verify()] == ["recalled", "", "", ""]
+    assert "10 (revision 2)" in repr(ledger.entries())
+    assert release(NOVEMBER, "11").check(ledger).status == "fail"
+    with pytest.raises(LedgerError, match="'10', revision 1, was withdrawn already: recalled"):
+        ledger.withdraw("10", revision=1, **WHY)
+    with pytest.raises(LedgerError, match="'10', revision 3, is not in the ledger"):
+        ledger.withdraw("10", revision=3, **WHY)
+    with pytest.raises(ArgumentError, match="revision must be a whole number"):
+        ledger.withdraw("10", revision="1", **WHY)
+    # No other can be meant now.
+    assert ledger.withdraw("10", **WHY).revision == 2
+
+
 def test_only_what_was_published_is_withdrawn(ledger):
     publish(ledger)
     for name in ("11", "", None):
