@@ -221,6 +221,33 @@ def test_a_policy_that_asks_for_more_or_the_same_needs_nobody(ledger):
         assert not weakened(release(name="11", policy=asked), ledger)
 
 
+def test_another_name_makes_no_room_for_a_weaker_policy(ledger):
+    weak = Policy(**ABOUT, **{**STRICT, "k": 4})
+
+    def made(table, name, policy=weak):
+        return Release({table: OCTOBER}, policy, name=name, approvers=approvers("Ada"))
+
+    made("people", "10", Policy(**ABOUT, **STRICT)).publish(ledger, by="Bob")
+    (finding,) = weakened(made("people_v2", "11"), ledger)
+    assert "table people_v2 asks for less than in release 10, table people." in finding.sentence
+    with pytest.raises(ReleaseBlocked, match="asks for less"):
+        made("people_v2", "11").publish(ledger, by="Bob")
+    agreed = made("people_v2", "11").approve(person("Ada"), ledger_key=KEY)
+    made("people_v2", "11").publish(ledger, by="Bob", approvals=[agreed])
+    assert not weakened(made("people_v2", "12"), ledger)
+    # What was agreed to for that table was not for this one.
+    assert weakened(made("people", "12"), ledger)
+    # Of the revision that had the table, not of the one that has no such table any more.
+    ledger.withdraw("11", **WHY)
+    other = Release(
+        {"x": OCTOBER.rename(columns={"zip": "y"})},
+        Policy(quasi="y", unit="who", k=2, differencing={"k": 2}),
+        name="11",
+    )
+    other.publish(ledger, by="Bob")
+    assert not weakened(made("people_v2", "12"), ledger)
+
+
 # ---- another key ----------------------------------------------------------------------------
 
 

@@ -142,6 +142,10 @@ class LedgerEntries(PrintedTable):
         mine = (item for item in every if item.release == release)
         return next((item for item in mine if revision in (None, item.revision)), None)
 
+    def last_with(self, table: str) -> LedgerEntry | None:
+        """Return the entry of the last release that had a table, if one had it."""
+        return next((item for item in reversed(self.items) if table in item.states), None)
+
     def refuse_ambiguous(self, last: LedgerEntry) -> None:
         """Reject that the last revision is withdrawn where an earlier one may be meant."""
         for number in range(1, last.revision):

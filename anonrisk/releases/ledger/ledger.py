@@ -146,25 +146,18 @@ class Ledger:
         """Return the entry of a release, if it has one and the chain holds."""
         return self.entries().of(release)
 
-    def manifest(self, release: str) -> Manifest:
-        """Return the manifest of a release, also where the process that published it was killed."""
-        if self._unmade is not None:
-            raise _not_in_it(release)
-        with self._withheld(), reading(self._engine) as connection:
-            entry = self._entries(connection).of(release)
-            if entry is None:
-                raise _not_in_it(release)
-            return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
+    def manifest(self, release: str, *, revision: int | None = None) -> Manifest:
+        """Return the manifest of a release, its last revision or that one.
 
-    def last_with(self, table: str) -> Manifest | None:
-        """Return the manifest of the last release that had a table, if one had it."""
+        Also where the process that published it was killed.
+        """
         if self._unmade is not None:
-            return None
+            raise _not_in_it(release, revision)
         with self._withheld(), reading(self._engine) as connection:
-            for entry in reversed(self._entries(connection).items):
-                if table in entry.states:
-                    return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
-        return None
+            entry = self._entries(connection).of(release, revision)
+            if entry is None:
+                raise _not_in_it(release, revision)
+            return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
 
     def states(self, table: str) -> Iterator[tuple[LedgerEntry, State]]:
         """Yield the state of a table in every release that had it, one at a time, in order.

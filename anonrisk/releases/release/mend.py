@@ -221,7 +221,7 @@ def _history(table: JudgedTable, release: ReleaseParts, ledger: Ledger) -> Table
         table.verdict.raise_for_status()
     current = table.state(ledger.state_key)
     held = earlier_of(table.name, current, release, ledger)
-    return TableHistory(tuple(item.state.counts for item in held), current.counts)
+    return TableHistory(tuple(state.counts for _, state in held), current.counts)
 
 
 @dataclass(frozen=True)
