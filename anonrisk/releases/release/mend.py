@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,13 +16,20 @@ from anonrisk.core.columns import nearest
 from anonrisk.core.render import kind_name
 from anonrisk.core.results import Document
 from anonrisk.engines import engine_for
-from anonrisk.errors import ArgumentError, PolicyError, StateError, UnsupportedFrameError
+from anonrisk.errors import (
+    ArgumentError,
+    EmptyTableError,
+    PolicyError,
+    StateError,
+    UnsupportedFrameError,
+)
 from anonrisk.measures.counts.change import RowsAmong, RowsOfPersons
 from anonrisk.policy.budgets.differencing import Differencing
 from anonrisk.policy.budgets.k import K
 from anonrisk.policy.budgets.ldiv import LDiv
 from anonrisk.policy.wanted import wanted_by
 from anonrisk.pseudonyms import encoding
+from anonrisk.releases.compare.difference import _check as refuse_different
 from anonrisk.releases.compare.hold_back import TableHistory, hold_back
 from anonrisk.releases.release.check import JudgedTable, check, earlier_of, judged
 from anonrisk.releases.release.explanation import MendPrice
@@ -114,6 +121,7 @@ def mend(
     read = with_tables(release, tables)
     every = [judged(read, name, ExitStack()) for name in tables]
     _refuse_tables(every)
+    needs = _Needs.of(every)
     histories = [_history(table, read, ledger) for table in every]
     if keep and before is None and any(history.earlier for history in histories):
         raise ArgumentError(
@@ -129,7 +137,6 @@ def mend(
         if verdict.passed:
             n_persons = len({*_persons_of(histories)})
             return Mended(read, MendPrice(n_persons, 0, 0, 0, 0, 0), verdict)
-    needs = _Needs.of(every)
     # Where not even that passes, the release before can go out again, without those who must go.
     for as_before in (False, True) if keep else (False,):
         held = hold_back(
@@ -220,7 +227,15 @@ def _history(table: JudgedTable, release: ReleaseParts, ledger: Ledger) -> Table
     if table.counted is None:
         table.verdict.raise_for_status()
     current = table.state(ledger.state_key)
-    held = earlier_of(table.name, current, release, ledger)
+    held = list(earlier_of(table.name, current, release, ledger))
+    for place, state in held:
+        try:
+            # Of an empty table the gate decides, after those who stay listed are in it.
+            with suppress(EmptyTableError):
+                refuse_different(state.counts, current.counts)
+        except StateError as error:
+            which = place.called(table.name)
+            raise StateError(f"table {table.name!r} and release {which!r}: {error}") from None
     return TableHistory(tuple(state.counts for _, state in held), current.counts)
 
 
