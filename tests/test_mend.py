@@ -507,6 +507,22 @@ def test_a_policy_by_which_nothing_can_be_compared_is_refused(ledger, leavers, c
             call()
 
 
+def test_a_policy_that_changed_is_not_said_of_the_file_before(ledger):
+    first = published(ledger).assign(ward=["A", "B"] * 60)
+    roles = {"quasi": ["zip", "ward"], "sensitive": "illness", "unit": "who"}
+    policy = Policy(**roles, missing_sensitive="error", k=2, differencing={"k": 2})
+    with pytest.raises(StateError, match=r"policy .* was \['zip'\] and is \['ward', 'zip'\] now"):
+        release(first.iloc[1:], policy=policy).mend(ledger, leavers="keep", previous=first)
+
+
+def test_kinds_of_tables_are_told_with_their_library(ledger):
+    pl = pytest.importorskip("polars")
+    first = published(ledger)
+    said = "as a pandas DataFrame, and the one to be released is a polars DataFrame"
+    with pytest.raises(ArgumentError, match=said):
+        release(pl.DataFrame(first.iloc[1:])).mend(ledger, leavers="keep", previous=first)
+
+
 def test_who_all_left_stay_listed_although_the_table_is_empty(ledger):
     first = published(ledger)
     mended = release(first.iloc[:0]).mend(ledger, leavers="keep", previous=first)

@@ -13,7 +13,7 @@ import numpy as np
 from anonrisk.core import render
 from anonrisk.core.arguments import one_of
 from anonrisk.core.columns import nearest
-from anonrisk.core.render import kind_name
+from anonrisk.core.render import kind_name, with_article
 from anonrisk.core.results import Document
 from anonrisk.engines import engine_for
 from anonrisk.errors import (
@@ -310,8 +310,8 @@ def _refuse_previous(
         raise ArgumentError(f"previous= lacks table {table.name!r}")
     if type(engine_for(previous)) is not type(engine_for(table.frame)):
         raise ArgumentError(
-            f"previous= has table {table.name!r} as {kind_name(previous)}, from a table of the "
-            f"same kind as the one to be released ({kind_name(table.frame)}) rows can be taken"
+            f"previous= has table {table.name!r} as {_kind(previous)}, and the one to be released "
+            f"is {_kind(table.frame)}: rows are taken from a table of the same kind, convert one"
         )
     engine = engine_for(previous)
     columns = [set(engine.schema(item).columns) for item in (table.frame, previous)]
@@ -319,11 +319,24 @@ def _refuse_previous(
         raise StateError(
             f"the earlier table {table.name!r} has other columns than the one to be released"
         )
-    if replace(table, frame=previous).state(ledger.state_key).counts != history.earlier[-1]:
+    # Before the rows: by another policy not even the right table has the same counts.
+    last = history.earlier[-1]
+    if last.qid != history.current.qid:
+        raise StateError(
+            f"the policy of table {table.name!r} has changed since it was published last: its "
+            f"quasi-identifier was {list(last.qid)} and is {list(history.current.qid)} now. Rows "
+            "are kept by the policy of then; leavers='drop' (--leavers drop) takes the new one"
+        )
+    if replace(table, frame=previous).state(ledger.state_key).counts != last:
         raise StateError(
             f"the earlier table {table.name!r} is not the one that was published last: its rows, "
             "or the types of its columns, are not those that the ledger remembers"
         )
+
+
+def _kind(frame: Any) -> str:
+    """Return what a table is, with its library: several call theirs a DataFrame."""
+    return with_article(f"{type(frame).__module__.partition('.')[0]} {type(frame).__name__}")
 
 
 def _rows(  # noqa: PLR0917
