@@ -429,6 +429,30 @@ def test_an_erased_person_is_in_no_state(ledger, url, whole):
         ledger.verify()
 
 
+def test_a_table_that_was_left_out_goes_out_once_more_before_an_erasure(ledger):
+    visits = OCTOBER.rename(columns={"zip": "ward"})
+    policies = {
+        "people": POLICY,
+        "visits": Policy(quasi="ward", unit="who", k=5, differencing={"k": 5}),
+    }
+
+    def made(name, **tables):
+        return Release(tables, {table: policies[table] for table in tables}, name=name)
+
+    made("10", people=OCTOBER, visits=visits).publish(ledger, by="Bob")
+    less = made("11", people=OCTOBER).mend(ledger, leavers="drop", erased=["p7"]).release
+    less.publish(ledger, by="Bob")
+    with pytest.raises(LedgerError, match=r"'visits', '10', .* with this table once more, judged"):
+        ledger.erase("p7", **WHY)
+    # What the ledger would have missed, had it forgotten them there.
+    assert made("12", visits=visits.drop(index=7)).check(ledger).status == "fail"
+    both = made("12", people=less.tables["people"], visits=visits)
+    again = both.mend(ledger, leavers="drop", erased=["p7"])
+    assert again.verdict.passed
+    again.release.publish(ledger, by="Bob")
+    assert {*ledger.erase("p7", **WHY).details["states"]} == {"1"}
+
+
 def test_an_erasure_holds_after_a_withdrawal_and_under_another_key(ledger):
     pytest.importorskip("cryptography")
     publish(ledger)

@@ -455,10 +455,13 @@ class Ledger:
                     if rest is None:
                         continue
                     if not never and table not in later:
+                        # A table that later releases lack may come back: nobody would see then
+                        # that this person alone is gone.
+                        again = ", with this table once more," if later else ""
                         raise LedgerError(
                             f"the last release of table {table!r}, {entry.release!r}, has this "
-                            "person: publish one without them first, judged together with this one "
-                            "(anonrisk release mend --erased), and erase them then"
+                            f"person: publish one without them first{again} judged together with "
+                            "this one (anonrisk release mend --erased), and erase them then"
                         )
                     self._keep_state(connection, entry.number, table, rest)
                     digest = self._chain.state_digest(table, rest)
