@@ -430,6 +430,10 @@ def test_a_release_is_withdrawn_and_a_corrected_one_follows(folder, capsys):
     write("2026-10", PATIENTS.drop(index=7))
     assert publish() == PASS
     assert run("verify", "out/manifest.json", "out", "--ledger", "ledger.db") == PASS
+    assert run("withdraw", "2026-10", *WHY) == UNKNOWN
+    assert "--revision 1" in capsys.readouterr().err
+    assert run("withdraw", "2026-10", "--revision", "1", *WHY, "--json") == PASS
+    assert json.loads(capsys.readouterr().out)["entry"]["revision"] == 1
 
 
 def test_a_first_release_is_checked_and_leaves_nothing_unless_it_passes(folder, capsys):

@@ -95,6 +95,28 @@ def test_what_nobody_received_is_compared_with_no_more(ledger):
     assert len(ledger.verify()) == 3
 
 
+def test_of_several_revisions_it_is_said_which_is_withdrawn(ledger):
+    publish(ledger)
+    ledger.withdraw("10", received=False, **WHY)
+    publish(ledger, NOVEMBER)
+    assert release(NOVEMBER, "11").check(ledger).status == "pass"
+    said = r"nobody received it: revision=1 \(--revision 1\) if somebody did, revision=2"
+    with pytest.raises(LedgerError, match=said):
+        ledger.withdraw("10", **WHY)
+    assert ledger.withdraw("10", revision=1, **WHY).revision == 1
+    assert [entry.withdrawn for entry in ledger.verify()] == ["recalled", "", "", ""]
+    assert "10 (revision 2)" in repr(ledger.entries())
+    assert release(NOVEMBER, "11").check(ledger).status == "fail"
+    with pytest.raises(LedgerError, match="'10', revision 1, was withdrawn already: recalled"):
+        ledger.withdraw("10", revision=1, **WHY)
+    with pytest.raises(LedgerError, match="'10', revision 3, is not in the ledger"):
+        ledger.withdraw("10", revision=3, **WHY)
+    with pytest.raises(ArgumentError, match="revision must be a whole number"):
+        ledger.withdraw("10", revision="1", **WHY)
+    # No other can be meant now.
+    assert ledger.withdraw("10", **WHY).revision == 2
+
+
 def test_only_what_was_published_is_withdrawn(ledger):
     publish(ledger)
     for name in ("11", "", None):
@@ -197,6 +219,33 @@ def test_a_policy_that_asks_for_more_or_the_same_needs_nobody(ledger):
     for more in ({}, {"k": 6}, {"max_unique_fraction": 0}, {"differencing": {"k": 6}}):
         asked = Policy(**ABOUT, **{**STRICT, **more})
         assert not weakened(release(name="11", policy=asked), ledger)
+
+
+def test_another_name_makes_no_room_for_a_weaker_policy(ledger):
+    weak = Policy(**ABOUT, **{**STRICT, "k": 4})
+
+    def made(table, name, policy=weak):
+        return Release({table: OCTOBER}, policy, name=name, approvers=approvers("Ada"))
+
+    made("people", "10", Policy(**ABOUT, **STRICT)).publish(ledger, by="Bob")
+    (finding,) = weakened(made("people_v2", "11"), ledger)
+    assert "table people_v2 asks for less than in release 10, table people." in finding.sentence
+    with pytest.raises(ReleaseBlocked, match="asks for less"):
+        made("people_v2", "11").publish(ledger, by="Bob")
+    agreed = made("people_v2", "11").approve(person("Ada"), ledger_key=KEY)
+    made("people_v2", "11").publish(ledger, by="Bob", approvals=[agreed])
+    assert not weakened(made("people_v2", "12"), ledger)
+    # What was agreed to for that table was not for this one.
+    assert weakened(made("people", "12"), ledger)
+    # Of the revision that had the table, not of the one that has no such table any more.
+    ledger.withdraw("11", **WHY)
+    other = Release(
+        {"x": OCTOBER.rename(columns={"zip": "y"})},
+        Policy(quasi="y", unit="who", k=2, differencing={"k": 2}),
+        name="11",
+    )
+    other.publish(ledger, by="Bob")
+    assert not weakened(made("people_v2", "12"), ledger)
 
 
 # ---- another key ----------------------------------------------------------------------------
@@ -378,6 +427,30 @@ def test_an_erased_person_is_in_no_state(ledger, url, whole):
         connection.execute(sqlalchemy.text(text), {"data": again})
     with pytest.raises(LedgerError, match="state of table 'people' in entry 1"):
         ledger.verify()
+
+
+def test_a_table_that_was_left_out_goes_out_once_more_before_an_erasure(ledger):
+    visits = OCTOBER.rename(columns={"zip": "ward"})
+    policies = {
+        "people": POLICY,
+        "visits": Policy(quasi="ward", unit="who", k=5, differencing={"k": 5}),
+    }
+
+    def made(name, **tables):
+        return Release(tables, {table: policies[table] for table in tables}, name=name)
+
+    made("10", people=OCTOBER, visits=visits).publish(ledger, by="Bob")
+    less = made("11", people=OCTOBER).mend(ledger, leavers="drop", erased=["p7"]).release
+    less.publish(ledger, by="Bob")
+    with pytest.raises(LedgerError, match=r"'visits', '10', .* with this table once more, judged"):
+        ledger.erase("p7", **WHY)
+    # What the ledger would have missed, had it forgotten them there.
+    assert made("12", visits=visits.drop(index=7)).check(ledger).status == "fail"
+    both = made("12", people=less.tables["people"], visits=visits)
+    again = both.mend(ledger, leavers="drop", erased=["p7"])
+    assert again.verdict.passed
+    again.release.publish(ledger, by="Bob")
+    assert {*ledger.erase("p7", **WHY).details["states"]} == {"1"}
 
 
 def test_an_erasure_holds_after_a_withdrawal_and_under_another_key(ledger):

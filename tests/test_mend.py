@@ -477,8 +477,57 @@ def test_what_is_missing_is_named(ledger):
     with pytest.raises(PolicyError, match="add the budget differencing"):
         release(first, policy=Policy(quasi="zip", unit="who", k=5)).mend(ledger, leavers="drop")
     alone = Policy(quasi="zip", k=5, differencing={"k": 5, "net": True}, unlisted="ignore")
-    with pytest.raises(StateError, match="without a unit"):
+    with pytest.raises(StateError, match="it was 'who' and is None now"):
         release(first, policy=alone).mend(ledger, leavers="drop")
+    policy = Policy(quasi="area", k=5, differencing={"k": 5, "net": True}, unlisted="ignore")
+    never = Release({"others": first.head(3).rename(columns={"zip": "area"})}, policy)
+    with pytest.raises(StateError, match="without a unit"):
+        never.mend(ledger, leavers="drop")
+
+
+@pytest.mark.parametrize("leavers", ["keep", "drop"])
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"sensitive": ["illness", "ward"], "insensitive": None}, "the same sensitive columns"),
+        ({"unit": "ward", "insensitive": "who"}, "the same unit"),
+    ],
+)
+def test_a_policy_by_which_nothing_can_be_compared_is_refused(ledger, leavers, changed, said):
+    roles = {"quasi": "zip", "unit": "who", "sensitive": "illness", "insensitive": "ward"}
+    asked = {**roles, "missing_sensitive": "error", "k": 5, "differencing": {"k": 5}}
+    first = people(120).assign(ward=["A", "B"] * 60)
+    release(first, "first", Policy(**asked)).publish(ledger, by="A. Officer")
+    now = release(first.iloc[1:], policy=Policy(**{**asked, **changed}))
+    for call in (
+        lambda: now.compare(ledger),
+        lambda: now.mend(ledger, leavers=leavers, previous=first),
+    ):
+        with pytest.raises(StateError, match=f"'people' and release 'first': .*{said}"):
+            call()
+
+
+def test_a_policy_that_changed_is_not_said_of_the_file_before(ledger):
+    first = published(ledger).assign(ward=["A", "B"] * 60)
+    roles = {"quasi": ["zip", "ward"], "sensitive": "illness", "unit": "who"}
+    policy = Policy(**roles, missing_sensitive="error", k=2, differencing={"k": 2})
+    with pytest.raises(StateError, match=r"policy .* was \['zip'\] and is \['ward', 'zip'\] now"):
+        release(first.iloc[1:], policy=policy).mend(ledger, leavers="keep", previous=first)
+
+
+def test_kinds_of_tables_are_told_with_their_library(ledger):
+    pl = pytest.importorskip("polars")
+    first = published(ledger)
+    said = "as a pandas DataFrame, and the one to be released is a polars DataFrame"
+    with pytest.raises(ArgumentError, match=said):
+        release(pl.DataFrame(first.iloc[1:])).mend(ledger, leavers="keep", previous=first)
+
+
+def test_who_all_left_stay_listed_although_the_table_is_empty(ledger):
+    first = published(ledger)
+    mended = release(first.iloc[:0]).mend(ledger, leavers="keep", previous=first)
+    assert mended.verdict.passed
+    assert mended.price.left == 120
 
 
 def test_nothing_can_go_out_is_said_and_no_pass(ledger):

@@ -161,6 +161,12 @@ def _lives(todo: Any) -> tuple[tuple[Any, Callable[..., Outcome]], ...]:
         action="store_true",
         help="nobody got it: later releases are not compared with it (default: they are)",
     )
+    withdraw.add_argument(
+        "--revision",
+        type=int,
+        metavar="N",
+        help="which of the releases of that name (default: the last, if no other can be meant)",
+    )
     rotate = _of_life(todo, "rotate", "give the ledger another key")
     rotate.add_argument("--new-key-file", required=True, metavar="PATH", help="the key it gets")
     expire = _of_life(todo, "expire", "delete states of old releases, but the last of each table")
@@ -352,8 +358,14 @@ def _diff(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
 
 
 def _withdraw(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
-    about = {"by": args.by, "reason": args.reason, "received": not args.nobody_received}
-    return _added(_opened(args).withdraw(args.name, **about))
+    entry = _opened(args).withdraw(
+        args.name,
+        by=args.by,
+        reason=args.reason,
+        received=not args.nobody_received,
+        revision=args.revision,
+    )
+    return _added(entry)
 
 
 def _rotate(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001

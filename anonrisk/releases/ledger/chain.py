@@ -102,7 +102,9 @@ class LedgerEntry(Document, PrintedFields):
     def what(self) -> str:
         """The release, and what was done if it is not that it was published."""
         done = self.withdrawn if self.action == PUBLISH else self.action
-        return " ".join(filter(None, (self.release, f"({done})" if done else "")))
+        which = f"revision {self.revision}" if self.revision > 1 else ""
+        told = ", ".join(filter(None, (which, done)))
+        return " ".join(filter(None, (self.release, f"({told})" if told else "")))
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -134,10 +136,26 @@ class LedgerEntries(PrintedTable):
         """What names the ledger as it is; keep it elsewhere, and give it to `Ledger.verify`."""
         return self.items[-1].head if self.items else self.beginning
 
-    def of(self, release: str) -> LedgerEntry | None:
-        """Return the entry by which a release was published, the last one, if it was."""
-        published = (item for item in reversed(self.items) if item.action == PUBLISH)
-        return next((item for item in published if item.release == release), None)
+    def of(self, release: str, revision: int | None = None) -> LedgerEntry | None:
+        """Return the entry by which a release was published, its last revision or that one."""
+        every = (item for item in reversed(self.items) if item.action == PUBLISH)
+        mine = (item for item in every if item.release == release)
+        return next((item for item in mine if revision in (None, item.revision)), None)
+
+    def last_with(self, table: str) -> LedgerEntry | None:
+        """Return the entry of the last release that had a table, if one had it."""
+        return next((item for item in reversed(self.items) if table in item.states), None)
+
+    def refuse_ambiguous(self, last: LedgerEntry) -> None:
+        """Reject that the last revision is withdrawn where an earlier one may be meant."""
+        for number in range(1, last.revision):
+            entry = self.of(last.release, number)
+            if entry is not None and entry.withdrawn == NEVER_HANDED_OUT:
+                raise LedgerError(
+                    f"release {last.release!r} has {last.revision} revisions, and of revision "
+                    f"{number} it was said that nobody received it: revision={number} (--revision "
+                    f"{number}) if somebody did, revision={last.revision} to withdraw the last"
+                )
 
     def refuse_other(self, head: str) -> None:
         """Raise unless the ledger once had this head."""

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from anonrisk.core.arguments import true_or_false
+from anonrisk.core.arguments import true_or_false, whole_number
 from anonrisk.core.database import (
     check_installed,
     has_tables,
@@ -146,25 +146,18 @@ class Ledger:
         """Return the entry of a release, if it has one and the chain holds."""
         return self.entries().of(release)
 
-    def manifest(self, release: str) -> Manifest:
-        """Return the manifest of a release, also where the process that published it was killed."""
-        if self._unmade is not None:
-            raise _not_in_it(release)
-        with self._withheld(), reading(self._engine) as connection:
-            entry = self._entries(connection).of(release)
-            if entry is None:
-                raise _not_in_it(release)
-            return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
+    def manifest(self, release: str, *, revision: int | None = None) -> Manifest:
+        """Return the manifest of a release, its last revision or that one.
 
-    def last_with(self, table: str) -> Manifest | None:
-        """Return the manifest of the last release that had a table, if one had it."""
+        Also where the process that published it was killed.
+        """
         if self._unmade is not None:
-            return None
+            raise _not_in_it(release, revision)
         with self._withheld(), reading(self._engine) as connection:
-            for entry in reversed(self._entries(connection).items):
-                if table in entry.states:
-                    return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
-        return None
+            entry = self._entries(connection).of(release, revision)
+            if entry is None:
+                raise _not_in_it(release, revision)
+            return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
 
     def states(self, table: str) -> Iterator[tuple[LedgerEntry, State]]:
         """Yield the state of a table in every release that had it, one at a time, in order.
@@ -313,7 +306,15 @@ class Ledger:
                 raise ArgumentError("the clock is not behind the last entry: nothing is to accept")
             return self._write(connection, entries, about)
 
-    def withdraw(self, release: str, *, by: str, reason: str, received: bool = True) -> LedgerEntry:
+    def withdraw(
+        self,
+        release: str,
+        *,
+        by: str,
+        reason: str,
+        received: bool = True,
+        revision: int | None = None,
+    ) -> LedgerEntry:
         """Take a release back: its manifest is verified no more, and its name is free again.
 
         What was received cannot be taken back: later releases are judged together with it all the
@@ -330,15 +331,24 @@ class Ledger:
         received : bool
             Whether anybody may have got it. If nobody has, it is compared with no more; who learns
             later that somebody has, withdraws it once more and says so.
+        revision : int, optional
+            Which of the releases of that name; left out, the last. It must be said where an earlier
+            one, which nobody is said to have received, could be meant.
         """
         told = RECALLED if true_or_false(received, "received") else NEVER_HANDED_OUT
+        if revision is not None:
+            whole_number(revision, "revision", at_least=1)
         about = self._doing("withdraw", by, reason)
         with self._changing() as (connection, entries):
-            entry = entries.of(release)
+            entry = entries.of(release, revision)
             if entry is None:
-                raise _not_in_it(release)
+                raise _not_in_it(release, revision)
+            if revision is None and told == RECALLED:
+                entries.refuse_ambiguous(entry)
             if entry.withdrawn and (entry.withdrawn, told) != (NEVER_HANDED_OUT, RECALLED):
-                raise LedgerError(f"release {release!r} was withdrawn already: {entry.withdrawn}")
+                raise LedgerError(
+                    f"{_named(release, revision)} was withdrawn already: {entry.withdrawn}"
+                )
             entries.refuse_before(about["at"])
             details = {"entry": entry.number, "withdrawn": told}
             about |= {"release": entry.release, "revision": entry.revision, "details": details}
@@ -445,10 +455,13 @@ class Ledger:
                     if rest is None:
                         continue
                     if not never and table not in later:
+                        # A table that later releases lack may come back: nobody would see then
+                        # that this person alone is gone.
+                        again = ", with this table once more," if later else ""
                         raise LedgerError(
                             f"the last release of table {table!r}, {entry.release!r}, has this "
-                            "person: publish one without them first, judged together with this one "
-                            "(anonrisk release mend --erased), and erase them then"
+                            f"person: publish one without them first{again} judged together with "
+                            "this one (anonrisk release mend --erased), and erase them then"
                         )
                     self._keep_state(connection, entry.number, table, rest)
                     digest = self._chain.state_digest(table, rest)
@@ -705,8 +718,12 @@ def as_ledger(value: Any) -> Ledger:
     return value
 
 
-def _not_in_it(release: str) -> LedgerError:
-    return LedgerError(f"release {release!r} is not in the ledger")
+def _not_in_it(release: str, revision: int | None = None) -> LedgerError:
+    return LedgerError(f"{_named(release, revision)} is not in the ledger")
+
+
+def _named(release: str, revision: int | None) -> str:
+    return f"release {release!r}" + ("" if revision is None else f", revision {revision},")
 
 
 def _moved(entries: LedgerEntries, head: str | None) -> LedgerMovedError:

@@ -6,7 +6,7 @@ import json
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core.render import count_of, shown
 from anonrisk.errors import StateError
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from anonrisk.policy.policy import Policy
     from anonrisk.pseudonyms.keys import Key
     from anonrisk.releases.compare.comparison import Comparison
+    from anonrisk.releases.ledger.chain import LedgerEntry
     from anonrisk.releases.ledger.ledger import Ledger
     from anonrisk.releases.links.link import Link
     from anonrisk.releases.links.sizes import LinkedSizes
@@ -127,7 +128,7 @@ def check(
         joins = _joins(tables, release.links)
         tables = _joined(tables, joins)
         states: dict[str, State] = {}
-        earlier: dict[str, None] = {}
+        earlier: dict[str, list[EarlierTable]] = {}
         if ledger is not None:
             tables, states = _remembered(tables, ledger.state_key, every=by is not None)
             tables = [_after(table, states, release, ledger, earlier) for table in tables]
@@ -146,14 +147,14 @@ def check(
         if by is not None and release.approvals:
             findings.append(approving.finding(kept, why, release.approvals))
     if ledger is not None:
-        findings += [item for table in tables for item in _weakened(table, ledger, kept)]
+        findings += [item for table in tables for item in _weakened(table, earlier, ledger, kept)]
     verdict = ReleaseVerdict(
         tables={table.name: waiving.waive(table.verdict, release.waivers) for table in tables},
         findings=tuple(findings),
         name=release.name,
         audience=release.audience,
         separate=release.separate,
-        earlier=tuple(earlier),
+        earlier=tuple(dict.fromkeys(item.release for items in earlier.values() for item in items)),
         joined=tuple(item.told for item in joins),
         digest=digest,
         head=head,
@@ -272,29 +273,39 @@ def _sizes(link: Link, tables: Mapping[str, JudgedTable]) -> tuple[LinkedSizes |
 
 
 def _weakened(
-    table: JudgedTable, ledger: Ledger, approvals: Sequence[Approval]
+    table: JudgedTable,
+    earlier: Mapping[str, Sequence[EarlierTable]],
+    ledger: Ledger,
+    approvals: Sequence[Approval],
 ) -> Iterator[Finding]:
-    """Return where a policy asks for less than that of the release before: to be approved."""
-    last = ledger.last_with(table.name)
-    if last is None:
-        return
-    stated = next(item.verdict for item in last.tables if item.name == table.name)
-    before = Verdict.from_json(json.dumps(stated))
-    # Columns that a policy does not name may be other ones, by the same policy.
-    if before.policy_digest == table.policy.digest:
-        return
-    changes = [words for _, words in weaker(table.policy, before)]
-    if before.policy_name != table.policy.name:
-        names = (shown(item.policy_name or "no name") for item in (before, table.verdict))
-        changes.append(f"It was called {' and is called '.join(names)}.")
-    if changes:
+    """Return where a policy asks for less than that of the release before: to be approved.
+
+    Before is the last release that had the table by its name, whoever got it, and the last that it
+    is compared with, whatever it was called there: neither another table nor another name in
+    between makes room for a weaker policy.
+    """
+    last = ledger.entries().last_with(table.name)
+    own = [] if last is None else [EarlierTable.of(last, table.name)]
+    for place in dict.fromkeys((*own, *earlier.get(table.name, ())[-1:])):
+        manifest = ledger.manifest(place.release, revision=place.revision)
+        stated = next(item.verdict for item in manifest.tables if item.name == place.table)
+        before = Verdict.from_json(json.dumps(stated))
+        # Columns that a policy does not name may be other ones, by the same policy.
+        if before.policy_digest == table.policy.digest:
+            continue
+        changes = [words for _, words in weaker(table.policy, before)]
+        if before.policy_name != table.policy.name:
+            names = (shown(item.policy_name or "no name") for item in (before, table.verdict))
+            changes.append(f"It was called {' and is called '.join(names)}.")
+        if not changes:
+            continue
         agreed = ", ".join(shown(item.by) for item in approvals)
         yield Finding(
             budget="approvals",
             status=PASS if agreed else FAIL,
             severity="fail",
             sentence=f"The policy of table {shown(table.name)} asks for less than in release "
-            f"{shown(last.release)}. {' '.join(changes)} "
+            f"{shown(place.called(table.name))}. {' '.join(changes)} "
             + (
                 f"Approved by {agreed}." if agreed else "Somebody must approve it: release approve."
             ),
@@ -333,7 +344,7 @@ def _after(
     states: Mapping[str, State],
     release: ReleaseParts,
     ledger: Ledger,
-    earlier: dict[str, None],
+    earlier: dict[str, list[EarlierTable]],
 ) -> JudgedTable:
     """Judge what somebody learns who holds earlier releases of the table as well."""
     budgets = table.budgets("differencing")
@@ -344,23 +355,33 @@ def _after(
     current = states[table.name]
     held = list(earlier_of(table.name, current, release, ledger))
     compared = list(_compared(table.name, current, held))
-    earlier.update(dict.fromkeys(item.release for item in held))
+    earlier[table.name] = [place for place, _ in held]
     return table.with_findings(
         "differencing", [_differing(table, budget, compared) for budget in budgets]
     )
 
 
-class EarlierTable(NamedTuple):
-    """A table that was published before."""
+@dataclass(frozen=True)
+class EarlierTable:
+    """Where a table was published before, and what it was called there."""
 
     release: str
+    revision: int
     table: str
-    state: State
+
+    @classmethod
+    def of(cls, entry: LedgerEntry, table: str) -> Self:
+        """Take the place of an entry."""
+        return cls(entry.release, entry.revision, table)
+
+    def called(self, table: str) -> str:
+        """Name the release, and the table where it had another name than now."""
+        return self.release if self.table == table else f"{self.release}, table {self.table}"
 
 
 def earlier_of(
     table: str, current: State, release: ReleaseParts, ledger: Ledger
-) -> Iterator[EarlierTable]:
+) -> Iterator[tuple[EarlierTable, State]]:
     """Yield what was published of a table, under whatever name.
 
     All audiences share what they have, but those that the release declares separate. A table of
@@ -371,18 +392,15 @@ def earlier_of(
         if entry.audience not in release.separate and (
             own or of_one_table(kept.counts, current.counts)
         ):
-            yield EarlierTable(entry.release, name, kept)
+            yield EarlierTable.of(entry, name), kept
 
 
 def _compared(
-    table: str, current: State, held: Sequence[EarlierTable]
+    table: str, current: State, held: Sequence[tuple[EarlierTable, State]]
 ) -> Iterator[tuple[str, Comparison | Problem]]:
     """Compare a table with each that was published before, and with all of them together."""
-    result = attempt(lambda: list(compare_all([item.state for item in held], current)))
-    names = [
-        item.release if item.table == table else f"{item.release}, table {item.table}"
-        for item in held
-    ]
+    result = attempt(lambda: list(compare_all([state for _, state in held], current)))
+    names = [place.called(table) for place, _ in held]
     if isinstance(result, Problem):
         # Also where there is nothing to compare with: without a name it would be told nowhere.
         yield from ((name, result) for name in names or [TOGETHER])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,16 +13,23 @@ import numpy as np
 from anonrisk.core import render
 from anonrisk.core.arguments import one_of
 from anonrisk.core.columns import nearest
-from anonrisk.core.render import kind_name
+from anonrisk.core.render import kind_name, with_article
 from anonrisk.core.results import Document
 from anonrisk.engines import engine_for
-from anonrisk.errors import ArgumentError, PolicyError, StateError, UnsupportedFrameError
+from anonrisk.errors import (
+    ArgumentError,
+    EmptyTableError,
+    PolicyError,
+    StateError,
+    UnsupportedFrameError,
+)
 from anonrisk.measures.counts.change import RowsAmong, RowsOfPersons
 from anonrisk.policy.budgets.differencing import Differencing
 from anonrisk.policy.budgets.k import K
 from anonrisk.policy.budgets.ldiv import LDiv
 from anonrisk.policy.wanted import wanted_by
 from anonrisk.pseudonyms import encoding
+from anonrisk.releases.compare.difference import _check as refuse_different
 from anonrisk.releases.compare.hold_back import TableHistory, hold_back
 from anonrisk.releases.release.check import JudgedTable, check, earlier_of, judged
 from anonrisk.releases.release.explanation import MendPrice
@@ -114,6 +121,7 @@ def mend(
     read = with_tables(release, tables)
     every = [judged(read, name, ExitStack()) for name in tables]
     _refuse_tables(every)
+    needs = _Needs.of(every)
     histories = [_history(table, read, ledger) for table in every]
     if keep and before is None and any(history.earlier for history in histories):
         raise ArgumentError(
@@ -129,7 +137,6 @@ def mend(
         if verdict.passed:
             n_persons = len({*_persons_of(histories)})
             return Mended(read, MendPrice(n_persons, 0, 0, 0, 0, 0), verdict)
-    needs = _Needs.of(every)
     # Where not even that passes, the release before can go out again, without those who must go.
     for as_before in (False, True) if keep else (False,):
         held = hold_back(
@@ -220,8 +227,16 @@ def _history(table: JudgedTable, release: ReleaseParts, ledger: Ledger) -> Table
     if table.counted is None:
         table.verdict.raise_for_status()
     current = table.state(ledger.state_key)
-    held = earlier_of(table.name, current, release, ledger)
-    return TableHistory(tuple(item.state.counts for item in held), current.counts)
+    held = list(earlier_of(table.name, current, release, ledger))
+    for place, state in held:
+        try:
+            # Of an empty table the gate decides, after those who stay listed are in it.
+            with suppress(EmptyTableError):
+                refuse_different(state.counts, current.counts)
+        except StateError as error:
+            which = place.called(table.name)
+            raise StateError(f"table {table.name!r} and release {which!r}: {error}") from None
+    return TableHistory(tuple(state.counts for _, state in held), current.counts)
 
 
 @dataclass(frozen=True)
@@ -295,8 +310,8 @@ def _refuse_previous(
         raise ArgumentError(f"previous= lacks table {table.name!r}")
     if type(engine_for(previous)) is not type(engine_for(table.frame)):
         raise ArgumentError(
-            f"previous= has table {table.name!r} as {kind_name(previous)}, from a table of the "
-            f"same kind as the one to be released ({kind_name(table.frame)}) rows can be taken"
+            f"previous= has table {table.name!r} as {_kind(previous)}, and the one to be released "
+            f"is {_kind(table.frame)}: rows are taken from a table of the same kind, convert one"
         )
     engine = engine_for(previous)
     columns = [set(engine.schema(item).columns) for item in (table.frame, previous)]
@@ -304,11 +319,24 @@ def _refuse_previous(
         raise StateError(
             f"the earlier table {table.name!r} has other columns than the one to be released"
         )
-    if replace(table, frame=previous).state(ledger.state_key).counts != history.earlier[-1]:
+    # Before the rows: by another policy not even the right table has the same counts.
+    last = history.earlier[-1]
+    if last.qid != history.current.qid:
+        raise StateError(
+            f"the policy of table {table.name!r} has changed since it was published last: its "
+            f"quasi-identifier was {list(last.qid)} and is {list(history.current.qid)} now. Rows "
+            "are kept by the policy of then; leavers='drop' (--leavers drop) takes the new one"
+        )
+    if replace(table, frame=previous).state(ledger.state_key).counts != last:
         raise StateError(
             f"the earlier table {table.name!r} is not the one that was published last: its rows, "
             "or the types of its columns, are not those that the ledger remembers"
         )
+
+
+def _kind(frame: Any) -> str:
+    """Return what a table is, with its library: several call theirs a DataFrame."""
+    return with_article(f"{type(frame).__module__.partition('.')[0]} {type(frame).__name__}")
 
 
 def _rows(  # noqa: PLR0917
