@@ -16,8 +16,9 @@ the variance
 
 The first three terms are those of P13, each class for itself; Σ_h δ_h² − Σ δ² is what the classes
 of one cluster have in common, and R z_h is there because n and k are fixed numbers of people, of
-however many clusters. If all clusters have one member it is P13. Assumed: clusters are drawn with equal chances, one
-independently of the other, and two classes hardly ever share two clusters more than chance has it.
+however many clusters. If all clusters have one member it is P13. Assumed: clusters are drawn with
+equal chances, one independently of the other, and two classes hardly ever share two clusters more
+than chance has it.
 """
 
 from __future__ import annotations

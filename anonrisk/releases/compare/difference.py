@@ -182,7 +182,7 @@ def compare_counts(
     Comparison
         Without any hash.
     """
-    _check(before, keyed_counts)
+    refuse_different(before, keyed_counts)
     numbers = numbered_releases([before, keyed_counts])
     return _compared((before, keyed_counts), *numbers, by_rows=not of_several)
 
@@ -197,7 +197,7 @@ def compare_with_all(
     if not earlier:
         return
     for before in earlier:
-        _check(before, keyed_counts)
+        refuse_different(before, keyed_counts)
     *numbers, current = numbered_releases([*earlier, keyed_counts])
     unions: dict[Qid, list[NumberedRelease]] = {}
     for before, item in zip(earlier, numbers, strict=True):
@@ -237,7 +237,8 @@ def of_one_table(before: KeyedCounts, keyed_counts: KeyedCounts) -> bool:
     return interned(np.concatenate((before.persons, keyed_counts.persons)))[1] < sum(n_each)
 
 
-def _check(before: KeyedCounts, keyed_counts: KeyedCounts) -> None:
+def refuse_different(before: KeyedCounts, keyed_counts: KeyedCounts) -> None:
+    """Reject releases that cannot be compared: by other columns, or of nobody."""
     for what, old, new in (
         ("unit", before.unit, keyed_counts.unit),
         ("sensitive columns", before.sensitive, keyed_counts.sensitive),

@@ -29,7 +29,7 @@ from anonrisk.policy.budgets.k import K
 from anonrisk.policy.budgets.ldiv import LDiv
 from anonrisk.policy.wanted import wanted_by
 from anonrisk.pseudonyms import encoding
-from anonrisk.releases.compare.difference import _check as refuse_different
+from anonrisk.releases.compare.difference import refuse_different
 from anonrisk.releases.compare.hold_back import TableHistory, hold_back
 from anonrisk.releases.release.check import JudgedTable, check, earlier_of, judged
 from anonrisk.releases.release.explanation import MendPrice
