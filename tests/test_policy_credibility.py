@@ -11,7 +11,7 @@ from test_doors import by_command, by_suite
 from test_plan_attack import SMALL, by_trying
 
 import anonrisk
-from anonrisk import Plan, PlanOptions, Policy
+from anonrisk import Plan, PlanOptions, Policy, recode
 from anonrisk.cli import main
 from anonrisk.errors import ArgumentError, PolicyError, ReleaseBlocked
 from anonrisk.planning import knows_method
@@ -186,6 +186,52 @@ def test_another_table_than_the_plan_makes_never_passes(what):
     finding = judged(plan=planned(k=4), release=release)
     assert finding.status == "could_not_assess"
     assert why in finding.sentence
+
+
+# As many rows, classes and values of them as the plan makes, and yet another table.
+CUTS = pd.DataFrame({
+    "q": [1] * 4 + [2] * 2 + [3] * 4 + [4] * 4,
+    "s": ["x", "y", "z", "u", "HIV", "HIV", *"abcdeefg"],
+})  # fmt: skip
+
+
+def cut(*sets, **goals):
+    offered = [recode.Bins(edges, whole=True) for edges in sets]
+    return CUTS.anon.plan("q", k=2, max_suppressed=0, hierarchies={"q": offered}, **goals)
+
+
+@pytest.mark.parametrize("what", ["another plan", "other labels", "other values"])
+def test_a_table_of_the_same_counts_never_passes(what, frame):
+    plan, looking = cut((2, 4)), cut((2, 3, 4), (3, 4), ldiv=2, sensitive="s")
+    made = CUTS.anon.apply(plan)
+    releases = {
+        "another plan": CUTS.anon.apply(looking),
+        "other labels": made.assign(q=made["q"] + "!"),
+        "other values": made.assign(s=made["s"].replace("HIV", "gout")),
+    }
+    policy = asking(k=4)
+    shuffled = made.sample(frac=1, random_state=1, ignore_index=True)
+    assert policy.check(shuffled, plan=plan, original=CUTS).passed
+    finding = about(policy.check(frame(releases[what]), plan=plan, original=CUTS))
+    assert finding.status == "could_not_assess"
+    assert "check what apply(original, plan) returns" in finding.sentence
+
+
+def test_a_release_is_compared_across_engines(frame):
+    table = pd.DataFrame({"q": [1, 1, 2, 2, None], "s": [1.5, 2, 3, None, 5]})
+    plan = table.anon.plan("q", k=1)
+    policy = asking(1, k=1, missing_sensitive="value")
+    verdict = policy.check(frame(table.anon.apply(plan)), plan=plan, original=table)
+    assert about(verdict).status == "pass"
+
+
+def test_values_that_have_no_order_are_not_compared():
+    table = HIV.assign(s=[text.encode() for text in HIV["s"]])
+    finding = judged(table=table, plan=planned(table, k=4))
+    assert finding.status == "could_not_assess"
+    assert (
+        "'s' cannot be compared with those that the plan makes: write them as" in finding.sentence
+    )
 
 
 def test_another_original_never_passes():

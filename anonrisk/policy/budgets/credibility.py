@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.render import count_of, joined
 from anonrisk.measures.counts.question import Score
 from anonrisk.policy.budgets import base
+from anonrisk.policy.evidence import OTHER_TABLE
 from anonrisk.policy.messages import as_given, percent
 from anonrisk.policy.problem import Problem
 
@@ -62,7 +63,7 @@ class CredibilityBudget(base.MethodBudget):
         if not base.within(scored, least, at_least=False) or (
             not attack.n_left_out and not base.within(scored, least, at_least=True)
         ):
-            return Problem(_OTHER_VALUES)
+            return Problem(OTHER_TABLE)
         alone = f"{percent(least, self.limit)} by the table alone"
         if known.exact:
             return base.Value(known.highest, note=f"exact; {alone}")
@@ -94,7 +95,6 @@ class CredibilityBudget(base.MethodBudget):
 
 
 _CHECK_THAT = "check what apply(original, plan) returns"
-_OTHER_VALUES = f"the plan makes a table whose classes have other sensitive values: {_CHECK_THAT}"
 
 
 def _another(
