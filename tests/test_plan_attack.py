@@ -219,6 +219,19 @@ def test_a_bound_of_many_persons():
     assert "at most 30.0%" in repr(plan.attack(table))
 
 
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_plan_that_follows_one_that_looked_is_not_measured(stored):
+    before = HIV.anon.plan("q", k=2, ldiv=2, sensitive="s", options=WHOLE)
+    if stored:
+        before = anonrisk.Plan.from_json(before.to_json())
+    plan = HIV.anon.plan("q", k=2, previous=before, options=WHOLE)
+    with pytest.raises(errors.PlanError, match=r"follows another one .* plan without previous="):
+        plan.attack(HIV, sensitive="s")
+    policy = anonrisk.Policy(quasi="q", sensitive="s", k=2, credibility=0.5)
+    with pytest.raises(errors.ReleaseBlocked, match="could_not_assess"):
+        HIV.anon.apply(plan, policy=policy)
+
+
 # ---- labels ---------------------------------------------------------------------------------
 
 
