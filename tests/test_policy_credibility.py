@@ -29,6 +29,10 @@ def planned(table=HIV, qids="q", **goals):
     return table.anon.plan(qids, options=BY_REGION, **goals)
 
 
+def cells_of(table):
+    return table.astype(object).where(table.notna(), None).to_dict("list")
+
+
 def about(verdict, sensitive="s"):
     (finding,) = (
         item
@@ -80,7 +84,7 @@ def test_the_number_is_that_of_trying_every_table(cells):
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_apply_gives_back_only_what_the_policy_passes(frame, kept):
-    table = frame(HIV)
+    table = frame(cells_of(HIV))
     plan = anonrisk.plan(
         table, "q", **({"k": 4} if kept else {"k": 2, "ldiv": 2, "sensitive": "s"})
     )
@@ -158,6 +162,12 @@ def test_certainty_is_no_limit():
     assert not judged_alone(1).passed
 
 
+@pytest.mark.parametrize("wrong", [True, None, "half"])
+def test_what_is_no_number_is_answered_with_a_usual_one(wrong):
+    with pytest.raises(PolicyError, match="write credibility: 0.5"):
+        asking(wrong)
+
+
 def judged_alone(limit):
     plan = planned()
     return asking(limit).check(HIV.anon.apply(plan), plan=plan, original=HIV)
@@ -169,7 +179,7 @@ def judged_alone(limit):
 def test_a_table_alone_does_not_tell():
     finding = about(asking().check(HIV.anon.apply(planned())))
     assert (finding.status, finding.value) == ("could_not_assess", None)
-    assert "give check(df, plan=plan, original=…)" in finding.sentence
+    assert "in Python, give check(df, plan=plan, original=…)" in finding.sentence
 
 
 OTHERS = {
@@ -212,7 +222,7 @@ def test_a_table_of_the_same_counts_never_passes(what, frame):
     policy = asking(k=4)
     shuffled = made.sample(frac=1, random_state=1, ignore_index=True)
     assert policy.check(shuffled, plan=plan, original=CUTS).passed
-    finding = about(policy.check(frame(releases[what]), plan=plan, original=CUTS))
+    finding = about(policy.check(frame(cells_of(releases[what])), plan=plan, original=CUTS))
     assert finding.status == "could_not_assess"
     assert "check what apply(original, plan) returns" in finding.sentence
 
@@ -221,7 +231,7 @@ def test_a_release_is_compared_across_engines(frame):
     table = pd.DataFrame({"q": [1, 1, 2, 2, None], "s": [1.5, 2, 3, None, 5]})
     plan = table.anon.plan("q", k=1)
     policy = asking(1, k=1, missing_sensitive="value")
-    verdict = policy.check(frame(table.anon.apply(plan)), plan=plan, original=table)
+    verdict = policy.check(frame(cells_of(table.anon.apply(plan))), plan=plan, original=table)
     assert about(verdict).status == "pass"
 
 

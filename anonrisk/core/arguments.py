@@ -108,7 +108,7 @@ def positive(value: Any, what: str) -> float:
     3.0
     """
     if isinstance(value, bool) or not isinstance(value, Real) or not _within(value) or value == 0:
-        raise ArgumentError(f"{what} must be a number above 0")
+        raise ArgumentError(f"{what} must be a finite number above 0")
     return float(value)
 
 

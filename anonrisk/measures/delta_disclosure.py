@@ -6,12 +6,12 @@ largest of its classes.
 
 from __future__ import annotations
 
-from math import log
+from math import inf, log
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.core.arguments import positive
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.formula import Formula
 
@@ -31,8 +31,8 @@ def in_base(base: Any) -> float:
     """
     if base is None:
         return 1.0
-    if positive(base, "base") <= 1:
-        raise ArgumentError("base must be a number above 1: 2 counts in bits")
+    if isinstance(base, bool) or not isinstance(base, Real) or not 1 < base < inf:
+        raise ArgumentError("base must be a finite number above 1: 2 counts in bits")
     return log(base)
 
 

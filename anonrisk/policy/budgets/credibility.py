@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import count_of, joined
 from anonrisk.measures.counts.question import Score
+from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
 from anonrisk.policy.evidence import OTHER_TABLE
 from anonrisk.policy.messages import as_given, percent
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     from anonrisk.policy.evidence import Context, Evidence
 
 _LACKS = (
-    "a table does not show how it was made: give check(df, plan=plan, original=…), the table that "
-    "the plan was made for; or apply(original, plan, policy=policy), which checks"
+    "a table does not show how it was made: in Python, give check(df, plan=plan, original=…), the "
+    "table that the plan was made for; or apply(original, plan, policy=policy), which checks"
 )
 
 
@@ -32,7 +34,10 @@ class CredibilityBudget(base.MethodBudget):
 
     key = "credibility"
     also_called = ("minimality", "minimality_attack")
-    keys = {"at_most": base.SHARE, "sensitive": base.COLUMNS}
+    keys = {
+        "at_most": replace(base.SHARE, read=partial(fields.share, example="0.5")),
+        "sensitive": base.COLUMNS,
+    }
     bare = True
     annotation = base.or_list("float | dict[str, Any]")
     what = "What the method reveals"
