@@ -164,7 +164,7 @@ def test_certainty_is_no_limit():
 
 @pytest.mark.parametrize("wrong", [True, None, "half"])
 def test_what_is_no_number_is_answered_with_a_usual_one(wrong):
-    with pytest.raises(PolicyError, match="write credibility: 0.5"):
+    with pytest.raises(PolicyError, match=r"write credibility: 0\.5"):
         asking(wrong)
 
 

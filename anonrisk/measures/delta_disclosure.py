@@ -6,13 +6,12 @@ largest of its classes.
 
 from __future__ import annotations
 
-from math import inf, log
-from numbers import Real
+from math import log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.errors import ArgumentError
+from anonrisk.core.arguments import positive
 from anonrisk.measures.formula import Formula
 
 if TYPE_CHECKING:
@@ -31,9 +30,7 @@ def in_base(base: Any) -> float:
     """
     if base is None:
         return 1.0
-    if isinstance(base, bool) or not isinstance(base, Real) or not 1 < base < inf:
-        raise ArgumentError("base must be a finite number above 1: 2 counts in bits")
-    return log(base)
+    return log(positive(base, "base", above=1))
 
 
 def present(profiles: ValueCounts) -> NDArray[np.float64]:
