@@ -383,3 +383,19 @@ def test_the_work_of_an_explanation_is_bounded(monkeypatch, n):
     found = explained(cells, list(cells), k=2)
     assert found.together[0].dropped == ("c0", "c1")
     assert sum(measured) <= 3 * n + 10
+
+
+@pytest.mark.parametrize("more", [(), ("-o", "plan.json"), ("--apply", "c.csv")])
+def test_what_only_python_judges_is_not_sent_to_the_command_line(run, more):
+    made = policy(k=2, quasi="sex", unlisted="ignore", credibility=0.9)
+    code, out, _ = run("plan", "t.csv", "--policy", made, *more)
+    assert code == 0
+    assert steps(out) == ["df.anon.apply(plan, policy=anonrisk.Policy.load('p.json'))"]
+    assert "in Python" in remarks(out)
+    frame = pd.read_csv("t.csv")
+    plan = frame.anon.plan(policy=anonrisk.Policy.load(made))
+    assert len(frame.anon.apply(plan, policy=anonrisk.Policy.load(made))) == 60
+    warns = {"at_most": 0.9, "severity": "warn"}
+    made = policy(k=2, quasi="sex", unlisted="ignore", credibility=warns)
+    (step,) = steps(run("plan", "t.csv", "--policy", made)[1])
+    assert step.startswith("anonrisk plan")

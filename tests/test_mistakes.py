@@ -76,7 +76,7 @@ CALLS = [
     ('df.anon.k("zip", missing="ignore")', "missing='ignore'", "'value', 'drop', 'error'"),
     ('df.anon.ldiv("zip", "ill", l=2)', "no argument l=", "ldiv=2).check(df)"),
     ('df.anon.ldiv("zip", "ill", variant="recursive")', "needs c=", "variant='recursive', c=2"),
-    ('df.anon.ldiv("zip", "ill", "recursive", c=0)', "c must be a number above 0"),
+    ('df.anon.ldiv("zip", "ill", "recursive", c=0)', "c must be a finite number above 0"),
     ('df.anon.ldiv("zip", "ill", c=2)', "c= belongs to variant='recursive'"),
     ('df.anon.ldiv("zip", "ill", kind="entropy")', "kind=", "write variant="),
     ('df.anon.ldiv("zip", "ill", variant="x")', "variant='x'", "'distinct', 'entropy'"),

@@ -219,6 +219,27 @@ def test_a_bound_of_many_persons():
     assert "at most 30.0%" in repr(plan.attack(table))
 
 
+@pytest.mark.parametrize("name", ["persons", "by_release", "credibility"])
+def test_a_column_of_persons_is_never_there_twice(name):
+    table = HIV.rename(columns={"q": name})
+    attack = table.anon.plan(name, k=2).attack(table, sensitive="s")
+    with pytest.raises(errors.ArgumentError, match=f"already has a column '{name}'; rename it"):
+        attack.by_person("s")
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_plan_that_follows_one_that_looked_is_not_measured(stored):
+    before = HIV.anon.plan("q", k=2, ldiv=2, sensitive="s", options=WHOLE)
+    if stored:
+        before = anonrisk.Plan.from_json(before.to_json())
+    plan = HIV.anon.plan("q", k=2, previous=before, options=WHOLE)
+    with pytest.raises(errors.PlanError, match=r"follows another one .* plan without previous="):
+        plan.attack(HIV, sensitive="s")
+    policy = anonrisk.Policy(quasi="q", sensitive="s", k=2, credibility=0.5)
+    with pytest.raises(errors.ReleaseBlocked, match="could_not_assess"):
+        HIV.anon.apply(plan, policy=policy)
+
+
 # ---- labels ---------------------------------------------------------------------------------
 
 

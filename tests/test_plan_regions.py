@@ -615,3 +615,14 @@ def test_no_column_is_called_recoded_that_is_unchanged_and_overlapping_ranges_ar
                 held[number] += low <= number <= high
         said = "ranges of age overlap" in " ".join(repr(plan).split())
         assert said == (max(held.values()) > 1) == (method == "multidimensional")
+
+
+@pytest.mark.parametrize(("low", "step"), [(2**53, 1), (2**62, 1), (2**62, 2000), (-(2**63), 1)])
+def test_whole_numbers_that_a_float_cannot_tell_apart(low, step):
+    table = pd.DataFrame({"q": [low] * 2 + [low + step] * 5})
+    for method in ("multidimensional", "auto"):
+        options = anonrisk.PlanOptions(method=method)
+        plan = table.anon.plan("q", k=2, options=options)
+        released = table.anon.apply(plan)
+        assert len(released) == 7
+        assert released.anon.k("q") >= 2

@@ -11,7 +11,7 @@ from test_doors import by_command, by_suite
 from test_plan_attack import SMALL, by_trying
 
 import anonrisk
-from anonrisk import Plan, PlanOptions, Policy
+from anonrisk import Plan, PlanOptions, Policy, recode
 from anonrisk.cli import main
 from anonrisk.errors import ArgumentError, PolicyError, ReleaseBlocked
 from anonrisk.planning import knows_method
@@ -27,6 +27,10 @@ def asking(limit=0.5, **more):
 def planned(table=HIV, qids="q", **goals):
     goals = goals or {"k": 2, "ldiv": 2, "sensitive": "s"}
     return table.anon.plan(qids, options=BY_REGION, **goals)
+
+
+def cells_of(table):
+    return table.astype(object).where(table.notna(), None).to_dict("list")
 
 
 def about(verdict, sensitive="s"):
@@ -80,7 +84,7 @@ def test_the_number_is_that_of_trying_every_table(cells):
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_apply_gives_back_only_what_the_policy_passes(frame, kept):
-    table = frame(HIV)
+    table = frame(cells_of(HIV))
     plan = anonrisk.plan(
         table, "q", **({"k": 4} if kept else {"k": 2, "ldiv": 2, "sensitive": "s"})
     )
@@ -158,6 +162,12 @@ def test_certainty_is_no_limit():
     assert not judged_alone(1).passed
 
 
+@pytest.mark.parametrize("wrong", [True, None, "half"])
+def test_what_is_no_number_is_answered_with_a_usual_one(wrong):
+    with pytest.raises(PolicyError, match=r"write credibility: 0\.5"):
+        asking(wrong)
+
+
 def judged_alone(limit):
     plan = planned()
     return asking(limit).check(HIV.anon.apply(plan), plan=plan, original=HIV)
@@ -169,7 +179,7 @@ def judged_alone(limit):
 def test_a_table_alone_does_not_tell():
     finding = about(asking().check(HIV.anon.apply(planned())))
     assert (finding.status, finding.value) == ("could_not_assess", None)
-    assert "give check(df, plan=plan, original=…)" in finding.sentence
+    assert "in Python, give check(df, plan=plan, original=…)" in finding.sentence
 
 
 OTHERS = {
@@ -186,6 +196,52 @@ def test_another_table_than_the_plan_makes_never_passes(what):
     finding = judged(plan=planned(k=4), release=release)
     assert finding.status == "could_not_assess"
     assert why in finding.sentence
+
+
+# As many rows, classes and values of them as the plan makes, and yet another table.
+CUTS = pd.DataFrame({
+    "q": [1] * 4 + [2] * 2 + [3] * 4 + [4] * 4,
+    "s": ["x", "y", "z", "u", "HIV", "HIV", *"abcdeefg"],
+})  # fmt: skip
+
+
+def cut(*sets, **goals):
+    offered = [recode.Bins(edges, whole=True) for edges in sets]
+    return CUTS.anon.plan("q", k=2, max_suppressed=0, hierarchies={"q": offered}, **goals)
+
+
+@pytest.mark.parametrize("what", ["another plan", "other labels", "other values"])
+def test_a_table_of_the_same_counts_never_passes(what, frame):
+    plan, looking = cut((2, 4)), cut((2, 3, 4), (3, 4), ldiv=2, sensitive="s")
+    made = CUTS.anon.apply(plan)
+    releases = {
+        "another plan": CUTS.anon.apply(looking),
+        "other labels": made.assign(q=made["q"] + "!"),
+        "other values": made.assign(s=made["s"].replace("HIV", "gout")),
+    }
+    policy = asking(k=4)
+    shuffled = made.sample(frac=1, random_state=1, ignore_index=True)
+    assert policy.check(shuffled, plan=plan, original=CUTS).passed
+    finding = about(policy.check(frame(cells_of(releases[what])), plan=plan, original=CUTS))
+    assert finding.status == "could_not_assess"
+    assert "check what apply(original, plan) returns" in finding.sentence
+
+
+def test_a_release_is_compared_across_engines(frame):
+    table = pd.DataFrame({"q": [1, 1, 2, 2, None], "s": [1.5, 2, 3, None, 5]})
+    plan = table.anon.plan("q", k=1)
+    policy = asking(1, k=1, missing_sensitive="value")
+    verdict = policy.check(frame(cells_of(table.anon.apply(plan))), plan=plan, original=table)
+    assert about(verdict).status == "pass"
+
+
+def test_values_that_have_no_order_are_not_compared():
+    table = HIV.assign(s=[text.encode() for text in HIV["s"]])
+    finding = judged(table=table, plan=planned(table, k=4))
+    assert finding.status == "could_not_assess"
+    assert (
+        "'s' cannot be compared with those that the plan makes: write them as" in finding.sentence
+    )
 
 
 def test_another_original_never_passes():

@@ -139,7 +139,9 @@ def test_a_limit_is_a_number_above_zero(value):
         lambda: table.anon.explore(QIDS, time_limit=value),
         lambda: table.anon.plan(QIDS).prices(table, time_limit=value),
     ):
-        with pytest.raises(errors.ArgumentError, match="time_limit must be a number above 0"):
+        with pytest.raises(
+            errors.ArgumentError, match="time_limit must be a finite number above 0"
+        ):
             call()
 
 

@@ -12,6 +12,7 @@ from anonrisk.cli.options import sample_of
 from anonrisk.cli.output_paths import RESULTS
 from anonrisk.core.render import WIDTH, folded
 from anonrisk.engines.reading.files import without_values
+from anonrisk.policy.budgets.credibility import CredibilityBudget
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from anonrisk.cli.source import Source
     from anonrisk.core.columns import Qid
+    from anonrisk.planning.plan import Plan
     from anonrisk.policy.trial import PlanTrial, Trials
     from anonrisk.policy.verdict import Verdict
 
@@ -28,6 +30,11 @@ _DRAFT = "draft.yaml"
 _PLAN = "plan.json"
 _REMARK = "  # "
 _PYTHON = "df.anon."
+# A plan in a file does not know how it was searched for.
+_JUDGED = (
+    f"{_PYTHON}apply(plan, policy=anonrisk.Policy.load({{!r}})){_REMARK}in Python, with the plan "
+    "that df.anon.plan gave: credibility is judged there only"
+)
 _PUT_BACK = "with the value of the partition in place of …"
 
 
@@ -52,11 +59,14 @@ def after_draft(args: argparse.Namespace, policy: str) -> list[str]:
     return _ready([shlex.join(["anonrisk", "check", *_table(args), "--policy", policy])], args)
 
 
-def after_plan(args: argparse.Namespace, file_name: str) -> list[str]:
+def after_plan(args: argparse.Namespace, plan: Plan) -> list[str]:
     """List the command that stores a plan, applies a stored one, or checks what it has made."""
     policy = [] if args.policy is None else ["--policy", args.policy]
+    decides = (b.budget for b in plan.budgets if b.severity == "fail")
+    if CredibilityBudget.key in decides:
+        return _ready([_JUDGED.format(args.policy)], args)
     if args.output is None and args.apply is None:
-        words = ["anonrisk", "plan", *args.words, "--output", file_name]
+        words = ["anonrisk", "plan", *args.words, "--output", plan.file_name]
     elif args.apply is None:
         first = Path(args.table[0])
         # A folder, a pattern or a pipe has no name that another file could be called by.

@@ -99,16 +99,17 @@ def whole_number(value: Any, what: str, *, at_least: int, at_most: int | None = 
     return int(value)
 
 
-def positive(value: Any, what: str) -> float:
-    """Read a number above zero.
+def positive(value: Any, what: str, *, above: int = 0) -> float:
+    """Read a number above zero, or above another one from zero up.
 
     Examples
     --------
     >>> positive(3, "c")
     3.0
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or not _within(value) or value == 0:
-        raise ArgumentError(f"{what} must be a number above 0")
+    known = not isinstance(value, bool) and isinstance(value, Real)
+    if not known or not _within(value) or float(value) <= above:
+        raise ArgumentError(f"{what} must be a finite number above {above}")
     return float(value)
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core.arguments import positive
-from anonrisk.errors import ArgumentError
 from anonrisk.measures.formula import Formula
 
 if TYPE_CHECKING:
@@ -31,9 +30,7 @@ def in_base(base: Any) -> float:
     """
     if base is None:
         return 1.0
-    if positive(base, "base") <= 1:
-        raise ArgumentError("base must be a number above 1: 2 counts in bits")
-    return log(base)
+    return log(positive(base, "base", above=1))
 
 
 def present(profiles: ValueCounts) -> NDArray[np.float64]:

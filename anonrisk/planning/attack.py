@@ -69,7 +69,7 @@ class ExcludedCells(Document):
     n_rest : int
         Those that exclude some of the values of the part they are labelled by, which have labels
         of their own: `rest of …`. No other label includes a value that its cells cannot have,
-        neither by the release alone nor with the plan in hand.
+        neither by the release alone nor with the recodings in hand.
     """
 
     n_cells: int
@@ -78,7 +78,9 @@ class ExcludedCells(Document):
 
 @dataclass(frozen=True, repr=False)
 class PlanAttack(Document, render.PrintedTable):
-    """What someone learns who knows a plan, its method and everybody's quasi-identifiers.
+    """What someone learns who knows a release, its method and everybody's quasi-identifiers.
+
+    Not what the plan's own figures tell of the table before: see `anonrisk.Plan.to_dict`.
 
     Attributes
     ----------

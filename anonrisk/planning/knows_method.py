@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core import radix
-from anonrisk.errors import AnonRiskError, PlanError
+from anonrisk.errors import AnonRiskError, ArgumentError, PlanError
 from anonrisk.measures.counts.tally import Tally
 from anonrisk.measures.recode.regions import NumberRanges
 from anonrisk.measures.scores import FORMULAS
@@ -274,8 +274,10 @@ def to_frame(people: Tally, alone: Floats, highest: Floats) -> pd.DataFrame:
     """Return the persons with what is believed of each."""
     import pandas as pd
 
-    cells = {name: _cells(people.domains[name])[code] for name, code in people.codes.items()}
     numbers = {"persons": people.counts, "by_release": alone, "credibility": highest}
+    for name in numbers.keys() & people.codes.keys():
+        raise ArgumentError(f"the table already has a column {name!r}; rename it")
+    cells = {name: _cells(people.domains[name])[code] for name, code in people.codes.items()}
     return pd.concat([pd.DataFrame(cells), pd.DataFrame(numbers)], axis=1)
 
 

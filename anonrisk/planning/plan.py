@@ -162,6 +162,8 @@ class Plan(Document, render.Printed):
         """Return plain values that serialise as JSON.
 
         Of the table's cells only those are among them that a region of k records or more shares.
+        Of a plan with goals, or a loss, about sensitive values keep them and its print
+        confidential: figures of the table before count these values by the original classes.
         """
         named = (*self.columns, *self.recodings, *self.leave_out, self.unit)
         about = (

@@ -159,6 +159,12 @@ class PlanSearch:
                 "who learns what of a plan about persons with several records is not measured: "
                 "plan without unit= on a table of one row per person"
             )
+        if self.previous is not None:
+            # That one may have looked at sensitive values, of this table or of others.
+            raise PlanError(
+                "who learns what of a plan that follows another one (previous=) is not measured: "
+                "the recodings may tell what that one looked at; plan without previous="
+            )
         if plan.partial:
             raise PlanError(
                 "the search of this plan was stopped, so that nobody could make it again: let it "

@@ -75,7 +75,7 @@ def checked(
     if n_original is not None:
         n_original = whole_number(n_original, "n_original", at_least=1)
     text_or_none(name, "name")
-    origin = _origin(plan, original)
+    origin = _origin(plan, original, frame)
     made = Verdict(
         findings=(),
         policy_digest=policy.digest,
@@ -97,7 +97,7 @@ def checked(
         return _against(policy, frame, counting, published, made, said)
 
 
-def _origin(plan: Plan | None, original: Any) -> Origin | None:
+def _origin(plan: Plan | None, original: Any, released: Any) -> Origin | None:
     """Return how a table was made; what is half said is a wrong call."""
     if plan is None and original is None:
         return None
@@ -112,7 +112,7 @@ def _origin(plan: Plan | None, original: Any) -> Origin | None:
     if not isinstance(plan, Plan):
         raise ArgumentError(f"plan= takes a plan made by anonrisk.plan, not {kind_name(plan)}")
     refuse_path(original)
-    return Origin(plan, original)
+    return Origin(plan, original, released)
 
 
 def _opened(policy: Terms, frame: Any, state: ExitStack) -> tuple[Terms, Published]:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.engines import engine_for
+from anonrisk.errors import UnsupportedColumnError
+from anonrisk.measures.counts.question import ClassesWithValues
+from anonrisk.measures.counts.tally import NUMBERS
 from anonrisk.policy.problem import Problem, attempt
 
 if TYPE_CHECKING:
@@ -15,21 +19,53 @@ if TYPE_CHECKING:
     from anonrisk.planning.plan import Plan
 
 
+OTHER_TABLE = (
+    "the plan makes a table with other classes, or other sensitive values in them: check what "
+    "apply(original, plan) returns"
+)
+
+
 @dataclass(frozen=True)
 class Origin:
     """How a table was made: by a plan, from the table that the plan was made for."""
 
     plan: Plan
     original: Any
+    released: Any
     _attacks: dict[Name, PlanAttack | Problem] = field(default_factory=dict, compare=False)
 
     def attack(self, column: Name) -> PlanAttack | Problem:
         """Measure what is learned of a sensitive column, once for all budgets."""
         if column not in self._attacks:
-            self._attacks[column] = attempt(
-                lambda: self.plan.attack(self.original, sensitive=[column])
-            )
+            self._attacks[column] = attempt(lambda: self._attacked(column))
         return self._attacks[column]
+
+    def _attacked(self, column: Name) -> PlanAttack | Problem:
+        """Measure it, unless the plan makes another table."""
+        from anonrisk.api.apply import apply
+
+        names = (*self.plan.qids, column)
+        if _cells(self.released, names) != _cells(apply(self.original, self.plan), names):
+            return Problem(OTHER_TABLE)
+        return self.plan.attack(self.original, sensitive=[column])
+
+
+def _cells(frame: Any, names: Qid) -> dict[tuple[Any, ...], int]:
+    """Count the rows of each combination of cells, which are equal on all engines."""
+    tally = engine_for(frame).tally(frame, ClassesWithValues(names))
+    columns = []
+    for name, domain in tally.domains.items():
+        values = domain.values.tolist()
+        if domain.kind == "other" or len({*values}) < len(values):
+            raise UnsupportedColumnError(
+                f"values of column {name!r} cannot be compared with those that the plan makes: "
+                "write them as text"
+            )
+        # A missing cell makes floats of whole numbers.
+        kind = "number" if domain.kind in NUMBERS else domain.kind
+        known = [*((kind, value) for value in values), None]
+        columns.append([known[code] for code in tally.codes[name].tolist()])
+    return dict(zip(zip(*columns, strict=True), tally.counts.tolist(), strict=True))
 
 
 @dataclass(frozen=True)

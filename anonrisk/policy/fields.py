@@ -150,9 +150,9 @@ def whole(value: Any, where: str, *, at_least: int) -> int:
     return int(value)
 
 
-def share(value: Any, where: str) -> float:
+def share(value: Any, where: str, *, example: str = "0.01") -> float:
     """Read a share, from 0 to 1."""
-    _number(value, where, example="0.01")
+    _number(value, where, example=example)
     if not 0 <= value <= 1:
         raise PolicyError(f"{where} must be a share, from 0 to 1{as_percent(value)}")
     return float(value)

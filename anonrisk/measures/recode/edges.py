@@ -233,7 +233,8 @@ def fine_edges(domain: Domain, counts: Integers, k: int) -> list[float]:
         # The last value stands for the last bin and is not its lower edge.
         return with_records(values[1:-1], values, counts, k)
     core, inside = without_tails(values, counts, k)
-    if len(core) < 2:
+    # Whole numbers above 2^53 may be one number of those that are cut.
+    if not len(core) or core[0] == core[-1]:
         return []
     width = nice_step(float(core[-1] - core[0]) / _EVEN)
     even = width_bins(core, inside, max(width, 1.0) if whole else width, k, whole=whole)

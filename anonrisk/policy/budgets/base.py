@@ -42,7 +42,7 @@ ALSO_CALLED: dict[str, str] = {}
 class BudgetKey:
     """One key of a budget: how its value is read, and its JSON Schema."""
 
-    read: Callable[[Any, str], Any]
+    read: Callable[[Any, str], Any] = field(compare=False)
     schema: Mapping[str, Any]
     required: bool = True
 

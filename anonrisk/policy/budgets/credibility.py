@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import count_of, joined
 from anonrisk.measures.counts.question import Score
+from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
+from anonrisk.policy.evidence import OTHER_TABLE
 from anonrisk.policy.messages import as_given, percent
 from anonrisk.policy.problem import Problem
 
@@ -20,8 +23,8 @@ if TYPE_CHECKING:
     from anonrisk.policy.evidence import Context, Evidence
 
 _LACKS = (
-    "a table does not show how it was made: give check(df, plan=plan, original=…), the table that "
-    "the plan was made for; or apply(original, plan, policy=policy), which checks"
+    "a table does not show how it was made: in Python, give check(df, plan=plan, original=…), the "
+    "table that the plan was made for; or apply(original, plan, policy=policy), which checks"
 )
 
 
@@ -31,7 +34,10 @@ class CredibilityBudget(base.MethodBudget):
 
     key = "credibility"
     also_called = ("minimality", "minimality_attack")
-    keys = {"at_most": base.SHARE, "sensitive": base.COLUMNS}
+    keys = {
+        "at_most": replace(base.SHARE, read=partial(fields.share, example="0.5")),
+        "sensitive": base.COLUMNS,
+    }
     bare = True
     annotation = base.or_list("float | dict[str, Any]")
     what = "What the method reveals"
@@ -62,7 +68,7 @@ class CredibilityBudget(base.MethodBudget):
         if not base.within(scored, least, at_least=False) or (
             not attack.n_left_out and not base.within(scored, least, at_least=True)
         ):
-            return Problem(_OTHER_VALUES)
+            return Problem(OTHER_TABLE)
         alone = f"{percent(least, self.limit)} by the table alone"
         if known.exact:
             return base.Value(known.highest, note=f"exact; {alone}")
@@ -94,7 +100,6 @@ class CredibilityBudget(base.MethodBudget):
 
 
 _CHECK_THAT = "check what apply(original, plan) returns"
-_OTHER_VALUES = f"the plan makes a table whose classes have other sensitive values: {_CHECK_THAT}"
 
 
 def _another(
