@@ -122,7 +122,7 @@ class _Parts:
     def together(self, t: float) -> float:
         """Return what classes have in common by their clusters, less what n and k fix."""
         change = self._changes(t)
-        changes = np.bincount(self.counted.cluster_of, change[self.part_of])
+        changes = np.bincount(self.counted.cluster_of, change[self.part_of]).astype(np.float64)
         return _about_ratio(changes, self.counted.people) - float(self.n_parts @ change**2)
 
     def apart(self, t: float) -> float:
