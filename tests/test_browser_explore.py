@@ -90,7 +90,19 @@ def of_policy():
     return made.anon.explore(policy=policy)
 
 
-MADE = {"small": explorer, "hostile": hostile, "large": large, "policy": of_policy}
+def in_vain():
+    # What mails hold is examined, whatever becomes of the ages.
+    made = table()[["age"]].assign(mail=[f"p{i}@mail.example" for i in range(600)])
+    return made.anon.explore(policy=Policy(quasi="age", insensitive="mail", k=K))
+
+
+MADE = {
+    "small": explorer,
+    "hostile": hostile,
+    "large": large,
+    "policy": of_policy,
+    "in vain": in_vain,
+}
 
 
 @pytest.fixture(scope="session")
@@ -304,6 +316,15 @@ def test_a_page_is_green_only_about_what_somebody_looked_at(browser, pages):
         page.run("document.getElementById('finest').click()")
         assert page.run(VERDICT)["tone"].endswith("bad")
         assert looks.noisy(page) == []
+
+
+def test_a_page_is_not_green_where_nothing_that_was_tried_passes(browser, pages):
+    with browser.page(pages("in vain")) as page:
+        page.run("document.getElementById('nobody').click()")
+        shown = page.run(VERDICT)
+        assert shown["tone"].endswith("doubt")
+        assert "The policy did not pass for combinations that look as good" in shown["notes"][0]
+        assert "Nothing that was tried" in page.run("document.getElementById('next').textContent")
 
 
 def test_a_limit_of_l_decides_too(browser, pages):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.columns import Name, Qid
     from anonrisk.measures.recode import Recoding
+    from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.lattice.explore import Combinations, LeftOutLevel
     from anonrisk.planning.lattice.lattice import Choice
 
@@ -48,6 +49,7 @@ _MOST_BEST = 20
 _MOST_LEFT_OUT = 40
 NOT_TRIED = {
     "levels": None,
+    "passes": None,
     "text": "Nothing was tried on this table: choose levels, apply the plan, and check the result "
     "with the policy.",
 }
@@ -77,8 +79,8 @@ class ExploreRequest:
         looked at.
     not_judged : tuple of str
         Budgets of the policy that a page cannot judge.
-    max_suppressed : float
-        The largest share that the policy allows to leave out.
+    goals : PlanRequest or None
+        What the policy asks of a plan.
     policy : Policy or None
     """
 
@@ -92,8 +94,13 @@ class ExploreRequest:
     insensitive: Qid = ()
     not_looked_at: Qid = ()
     not_judged: tuple[str, ...] = ()
-    max_suppressed: float = 1.0
+    goals: PlanRequest | None = None
     policy: Policy | None = None
+
+    @property
+    def most_suppressed(self) -> float:
+        """The largest share that may be left out."""
+        return 1.0 if self.goals is None else self.goals.most_suppressed(1.0)
 
 
 def not_all(n_missing: int) -> str:
@@ -188,7 +195,9 @@ def summarise(
         "floor": floor,
         "people": n,
         "max_suppressed": max_suppressed,
-        "suppressions": sorted({*_SUPPRESSIONS, max_suppressed}),
+        "suppressions": sorted(
+            share for share in {*_SUPPRESSIONS, max_suppressed} if share <= asked.most_suppressed
+        ),
         "columns": lines,
         "loss": loss,
         "left_out": [

@@ -23,6 +23,7 @@ from anonrisk.planning.lattice.lattice import refinements
 from anonrisk.planning.lattice.offer import offers
 from anonrisk.planning.losses.choose import OF_COLUMNS
 from anonrisk.planning.regions.persons import PersonTally
+from anonrisk.planning.suppress.class_rules import beside
 from anonrisk.reporting.explored import rounded_up, summarise, told_of
 
 if TYPE_CHECKING:
@@ -100,10 +101,14 @@ class OpenedTable:
         require_hierarchies(options.hierarchies, qid)
         fields = {**options.hierarchies, **{column: [Keep()] for column in asked.fixed}}
         free = tuple(column for column in qid if column not in fields)
-        beside = () if asked.unit is None else (asked.unit,)
+        persons = () if asked.unit is None else (asked.unit,)
         tell("counting the classes")
-        columns = tuple(dict.fromkeys((*qid, *beside, *asked.distances)))
+        told = () if asked.goals is None else beside(asked.goals.about, None)
+        columns = tuple(dict.fromkeys((*qid, *persons, *asked.distances, *told)))
         tally = engine.tally(frame, ClassesWithValues(columns, free))
+        if asked.goals is not None:
+            # The page counts a missing cell as a value; a gate may not.
+            asked.goals.check_values(tally)
         if asked.unit is not None:
             tally = PersonTally.of(tally, asked.unit)
         who = "record" if asked.unit is None else "person"
@@ -216,7 +221,7 @@ class OpenedTable:
             loss=options.loss,
             columns=self.columns,
             floor=options.floor,
-            max_suppressed=min(options.max_suppressed, self.asked.max_suppressed),
+            max_suppressed=min(options.max_suppressed, self.asked.most_suppressed),
             engine=self.engine,
             name=options.name,
             title=options.title,

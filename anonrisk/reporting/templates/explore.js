@@ -122,8 +122,10 @@
     const not_judged = wasTried(one) ? [] : data.not_judged;
     // Only a policy has limits of l and t, and it says k.
     const good = enough && !breaks(one.node).length;
-    const sure = one.rest && !not_judged.length;
-    return { few, enough, good, not_judged, tone: !good ? "bad" : sure ? "good" : "doubt" };
+    // The gate knows better: what looks good here did not pass it.
+    const refuted = viewOf(one).next.passes === false;
+    const sure = one.rest && !not_judged.length && !refuted;
+    return { few, enough, good, not_judged, refuted, tone: !good ? "bad" : sure ? "good" : "doubt" };
   };
   const signs = { bad: "\u2717 ", doubt: "? ", good: "\u2713 " };
 
@@ -136,7 +138,7 @@
       return;
     }
     const broken = breaks(node);
-    const { few, enough, good, not_judged, tone } = judge(state());
+    const { few, enough, good, not_judged, refuted, tone } = judge(state());
     by("verdict").className = "verdict " + tone;
     const sign = signs[tone];
     const every = who === "people" ? "Everybody" : "Every record";
@@ -156,6 +158,8 @@
     for (const name of not_judged) {
       notes.push([name, " of the policy is not judged here: check the table that you make."]);
     }
+    if (good && refuted) notes.push(["", "The policy did not pass for combinations that look as good: " +
+      "check the table that you make."]);
     by("notes").replaceChildren(...notes.map(([name, text]) => {
       const item = document.createElement("li");
       if (name) item.append(make("bdi", name));
@@ -163,7 +167,7 @@
       return item;
     }));
     put(by("next"), tried() ? "This was tried on the table. " + view.next.text
-      : good && !not_judged.length && view.next.levels ? "This was not tried on the table: apply the plan, and check the " +
+      : good && !not_judged.length && (view.next.levels || view.next.passes === null) ? "This was not tried on the table: apply the plan, and check the " +
         "result with the policy." : view.next.text);
     by("advised").hidden = !view.next.levels || tried();
   };
