@@ -7,17 +7,16 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from anonrisk.core import render
 from anonrisk.core.arguments import renaming
-from anonrisk.core.paths import as_path
 from anonrisk.errors import ArgumentError, MissingLibraryError
 from anonrisk.planning.plan import Plan
 from anonrisk.reporting.explored import not_all
-from anonrisk.reporting.page import Summarised, framed, template, template_text
+from anonrisk.reporting.page import Summarised, framed, json_file, template, template_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,12 +72,10 @@ class Explorer(Summarised, render.Printed):
 
     def written(self, path: str | Path) -> str:
         """Return what `save` writes: a page if it ends in .html, else JSON (.json)."""
-        suffix = as_path(path, "a page").suffix.casefold()
-        if suffix in (".html", ".htm"):
-            return self.to_html()
-        if suffix == ".json":
-            return self.to_json() + "\n"
-        raise ArgumentError(f"{str(path)!r}: an explorer ends in .html or .json")
+        return super().written(path)
+
+    _writers: ClassVar = {".html": to_html, ".htm": to_html, ".json": json_file}
+    _endings = "an explorer ends in .html or .json"
 
     @renaming(max_suppression="max_suppressed=")
     def plan(

@@ -17,6 +17,7 @@ from anonrisk.cli.source import said_of, wanted
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.render import shown
 from anonrisk.policy.wanted import wanted_by
+from anonrisk.reporting import Explorer
 from anonrisk.reporting.explore import EXPLORE_SECONDS
 from anonrisk.reporting.served import KEEP_URL
 from anonrisk.reporting.text import FLOOR
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import argparse
 
     from anonrisk.cli.source import Source
-    from anonrisk.reporting import Explorer
 
 
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     if args.serve:
         return _serve(args, source)
     path = str(output_paths.outside_table("--output", args.page, args.table))
-    made = write_page(path, args.title, lambda: _explorer(args, source))
+    made = write_page(Explorer, path, args.title, lambda: _explorer(args, source))
     document = Outcome.of(written=args.page, **made.to_dict()).document
     said = "".join(f"{line}\n" for line in said_of(source.inferred))
     return Outcome(f"{made!r}\n{said}{_hint(made)}Wrote {shown(args.page)}", document)
