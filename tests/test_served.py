@@ -464,17 +464,34 @@ def test_it_listens_to_this_machine_alone(asking):
         elsewhere.connect()
 
 
-def started(tmp_path, *command):
+EXPLORE = ["explore", "t.csv", "--qids", "zip", "sex", "--serve", "--json"]
+# Goes on once its shell is gone: reading a table takes longer than starting.
+ORPHAN = f"""
+import os, sys, time
+from anonrisk.cli import main
+shell = os.getppid()
+print("started", file=sys.stderr, flush=True)
+while os.getppid() == shell:
+    time.sleep(0.05)
+main({EXPLORE})
+"""
+
+
+def process_of(tmp_path, *command):
     people().to_csv(tmp_path / "t.csv", index=False)
-    explore = [sys.executable, "-m", "anonrisk", "explore", "t.csv", "--qids", "zip", "sex"]
-    process = subprocess.Popen(
-        [*command, *explore, "--serve", "--json"],
+    return subprocess.Popen(
+        command,
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def started(tmp_path, *command):
+    process = process_of(tmp_path, *command, sys.executable, "-m", "anonrisk", *EXPLORE)
     url = next(line for line in process.stderr if "http://" in line).split()[-1]
     return process, url
 
@@ -510,3 +527,13 @@ def test_the_command_ends_with_its_shell(tmp_path):
         time.sleep(0.2)
     assert not answers(url)
     process.communicate(timeout=60)
+
+
+@pytest.mark.slow
+def test_the_command_ends_where_its_shell_is_gone_already(tmp_path):
+    shell = ["sh", "-c", '"$@" & read line', "sh"]
+    process = process_of(tmp_path, *shell, sys.executable, "-c", ORPHAN)
+    assert process.stderr.readline() == "started\n"
+    # The shell reads the end of its input, and goes; the command holds the pipes until it ends.
+    out, _ = process.communicate(timeout=60)
+    assert json.loads(out)["served"] == "t.csv"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
-from anonrisk.cli import options, output_paths
+from anonrisk.cli import STARTED_BY, options, output_paths
 from anonrisk.cli.commands import check
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.page_file import write_page
@@ -105,13 +104,12 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
 
 def _serve(args: argparse.Namespace, source: Source) -> Outcome:
     """Show the page until Ctrl-C, or until the shell is gone that asked for it."""
-    parent = os.getppid()
     frame, asked = _asked(args, source)
     served = anonrisk.explore(frame, serve=True, **asked)
     # Standard output is for what a program reads, once this has ended.
     said = (*said_of(source.inferred), f"Open {served.url}", f"{KEEP_URL} Ctrl-C ends it.")
     print("\n".join(said), file=sys.stderr, flush=True)
-    served.wait(parent=parent)
+    served.wait(parent=STARTED_BY)
     return replace(Outcome.of(served=check.table_of(args)), text=repr(served))
 
 
