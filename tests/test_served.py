@@ -393,12 +393,34 @@ def test_roles_that_are_none_change_nothing():
             assert "refused" in json.loads(told)
         assert asking.page()[1] == before
         assert asking.count(1)[0] == 200
-        assert asking("/roles", {"k": 4, "roles": fits})[0] == 200
+        assert asking("/roles", {"k": 7, "roles": fits})[0] == 200
         # Numbers of combinations are those of one state.
         status, told = asking.count(1)
         assert status == 400
         assert "load this one again" in told["refused"]
         assert asking.count(1, state=2)[0] == 200
+
+
+def test_what_is_refused_tells_no_number_that_is_not_rounded():
+    table = people(403).assign(whose=[None, *range(2, 404)])
+    fits = ["quasi", "quasi", "", "", "", ""]
+    with table.anon.explore(["zip", "age"], serve=True) as served:
+        asking = Asking(served)
+        for k, unit, said in [
+            (406, "", "which has up to 405 records"),
+            (206, "who", "which has up to 205 persons"),
+            (5, "whose", "missing in up to 5 rows"),
+            (3, "", "k is 2, or at least 5"),
+            (4, "", "k is 2, or at least 5"),
+        ]:
+            roles = [
+                "unit" if name == unit else role for name, role in zip(table, fits, strict=True)
+            ]
+            status, told, _ = asking("/roles", {"k": k, "roles": roles})
+            assert status == 400
+            assert said in json.loads(told)["refused"]
+        assert asking("/roles", {"k": 404, "roles": fits})[0] == 200
+        assert asking("/roles", {"k": 2, "roles": fits})[0] == 200
 
 
 def test_a_policy_says_the_roles():

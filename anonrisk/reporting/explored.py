@@ -122,6 +122,11 @@ def rounded_up(counts: Integers, floor: int) -> Integers:
     return -(-counts // floor) * floor
 
 
+def told_as(count: int, floor: int) -> int:
+    """Return a count of people as it is told."""
+    return int(rounded_up(np.array(count), floor))
+
+
 def summarise(
     combinations: Combinations,
     levels: Mapping[Name, Sequence[Choice]],
@@ -147,7 +152,7 @@ def summarise(
     `other_k` may be chosen on the page. `n_missing` combinations there was no time for. Of a page
     that is served, `combinations` are those that were counted so far.
     """
-    n = int(rounded_up(np.array(people), floor))
+    n = told_as(people, floor)
     lines: list[dict[str, Any]] = []
     for column, choices in levels.items():
         step = _step(loss, margins[column], floor / n)
@@ -158,7 +163,7 @@ def summarise(
                     _level(
                         column,
                         _ruled(rules, column, choice.recoding),
-                        int(rounded_up(np.array(choice.n_groups), floor)),
+                        told_as(choice.n_groups, floor),
                         choice.mean_loss(margins[column]),
                         step,
                     )
@@ -231,7 +236,7 @@ def told_of(
     combinations: Combinations, asked: ExploreRequest, people: int, floor: int
 ) -> dict[str, Any]:
     """Return what may be told of some combinations, whichever others there are."""
-    step = t_step(int(rounded_up(np.array(people), floor)), floor)
+    step = t_step(told_as(people, floor), floor)
     # Each is rounded for itself, and a band is the difference of two: no sum of them tells by how
     # much they were rounded to whoever knows how many records there are.
     smaller = {
