@@ -383,6 +383,18 @@ def test_what_is_refused():
         made.plan([0, 0])
     with pytest.raises(errors.ArgumentError, match="levels 0 to 1, not 2"):
         made.plan([2])
+    for levels in ([1.5], ["a"], [None], [True], [-1], 3, "0", None):
+        with pytest.raises(
+            errors.ArgumentError, match=r"levels 0 to 1, not|a list of whole numbers"
+        ):
+            made.plan(levels)
+    assert made.plan(np.array([1])) == made.plan([1])
+    for share in ("x", True, 2, math.nan):
+        with pytest.raises(errors.ArgumentError, match="max_suppressed must be a share"):
+            made.plan([0], max_suppressed=share)
+    for absent in ("no/such/x.html", "a\0b.json"):
+        with pytest.raises(errors.UnwritableTableError, match="cannot write"):
+            made.save(absent)
 
 
 def test_declared_roles_and_files(tmp_path):

@@ -6,7 +6,9 @@ import base64
 import hashlib
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from anonrisk.core import render
 from anonrisk.core.arguments import renaming
 from anonrisk.errors import ArgumentError, MissingLibraryError
+from anonrisk.planning.options import require_share
 from anonrisk.planning.plan import Plan
 from anonrisk.reporting.explored import not_all
 from anonrisk.reporting.page import Summarised, framed, json_file, template, template_text
@@ -151,12 +154,18 @@ def plan_json(
 ) -> str:
     """Put a plan together as the page does: its parts, and the piece of each level."""
     columns = summary["columns"]
+    if max_suppressed is not None:
+        require_share(max_suppressed, "max_suppressed")
+    if not isinstance(levels, Iterable) or isinstance(levels, str):
+        raise ArgumentError("levels= is a list of whole numbers, one for each column")
+    levels = [*levels]
     if len(levels) != len(columns):
         raise ArgumentError(f"there are {len(columns)} columns, and levels= names {len(levels)}")
     for column, level in zip(columns, levels, strict=True):
-        if not 0 <= level < len(column["levels"]):
-            last = len(column["levels"]) - 1
-            raise ArgumentError(f"column {column['name']} has levels 0 to {last}, not {level}")
+        last = len(column["levels"]) - 1
+        whole = isinstance(level, Integral) and not isinstance(level, bool)
+        if not (whole and 0 <= level <= last):
+            raise ArgumentError(f"column {column['name']} has levels 0 to {last}, not {level!r}")
     pieces = [
         column["levels"][level]["piece"] for column, level in zip(columns, levels, strict=True)
     ]

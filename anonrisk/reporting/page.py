@@ -9,9 +9,9 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from anonrisk.core.paths import as_path
+from anonrisk.core.paths import as_path, why_not
 from anonrisk.core.render import escaped, escaped_json, fitted
-from anonrisk.errors import ArgumentError, MissingLibraryError
+from anonrisk.errors import ArgumentError, MissingLibraryError, UnwritableTableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -110,8 +110,11 @@ class Summarised:
 
     def save(self, path: str | Path) -> None:
         """Write a file; what it holds is told by the ending of its name, see `written`."""
-        place = as_path(path, "a page")
-        place.write_text(self.written(path), encoding="utf-8", errors="backslashreplace")
+        text = self.written(path)
+        try:
+            as_path(path, "a page").write_text(text, encoding="utf-8", errors="backslashreplace")
+        except (OSError, ValueError) as error:
+            raise UnwritableTableError(f"cannot write {str(path)!r}: {why_not(error)}") from None
 
 
 def json_file(made: Summarised) -> str:
