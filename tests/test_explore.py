@@ -627,6 +627,17 @@ def test_a_column_has_limits_of_one_distance():
         assert held["not_judged"] == ["tcloseness"]
 
 
+def test_a_distance_is_told_rounded_up_to_its_last_digit():
+    table = pd.DataFrame({"zip": [*"aaaaaaaabbbbbbb"], "ill": [*"xxxxyyyyxxxyyyy"]})
+    policy = anonrisk.Policy(
+        quasi="zip", sensitive="ill", k=5, tcloseness={"t": 0.01, "distance": "equal"}
+    )
+    held = table.anon.explore(policy=policy, floor=5).summary
+    # In steps of a third, the share of five records; nothing is far from itself.
+    assert list(map(str, held["sensitive"][0]["tcloseness"])) == ["0.333334", "0.0"]
+    assert "t of ill 0.0 " in held["next"]["text"]
+
+
 def test_no_larger_share_is_offered_than_the_policy_lets_go():
     table = visits()
     asked = {"quasi": ["sex", "age"], "k": 7, "unlisted": "ignore", "max_suppressed": 0.015}

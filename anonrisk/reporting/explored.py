@@ -395,7 +395,9 @@ def t_step(n: int, floor: int) -> float:
 def _coarse(values: Floats, step: float) -> list[float | None]:
     """Round distances up to multiples of a step; None where there is none."""
     steps = np.minimum(np.ceil(values / step - 1e-9) * step, 1.0)
-    return [None if np.isnan(value) else round(float(value), 6) for value in steps]
+    # The last of six digits goes up too, and nothing is below zero.
+    told = np.ceil(steps * 1e6 - 1e-6) / 1e6 + 0.0
+    return [None if np.isnan(value) else float(value) for value in told]
 
 
 def _band(low: int, end: int | None) -> str:

@@ -198,7 +198,7 @@
     given.forEach((cells, i) => {
       const { l, t } = given_away(i, node);
       put(cells[0], l ? count(l) : "nobody is left");
-      put(cells[1], t === null ? "-" : t.toFixed(2));
+      put(cells[1], t === null ? "-" : (Math.ceil(t * 100 - 1e-6) / 100).toFixed(2));
     });
   };
 
