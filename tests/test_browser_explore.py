@@ -365,8 +365,35 @@ def test_a_locked_level_stays_and_a_press_is_undone(browser, pages):
         assert detail[found] < max(detail[below == 0]), "without the lock another one is found"
         page.run("document.getElementById('undo').click()")
         assert page.run(SHOWN)["levels"] == [0, 0, 1]
+        assert page.run("document.getElementById('lock2').checked")
+        page.run("document.getElementById('undo').click()")
         page.run("document.getElementById('undo').click()")
         assert page.run(SHOWN)["levels"] == [0, 0, 0]
+        assert not page.run("document.getElementById('lock2').checked")
+        assert page.run("document.getElementById('undo').disabled")
+
+
+def put(page, name, value):
+    """Choose an option as a person does."""
+    page.run(f"document.getElementById('{name}').value = '{value}'")
+    page.run(f"document.getElementById('{name}').dispatchEvent(new Event('change'))")
+
+
+def test_undo_leads_through_what_was_shown(browser, pages):
+    with browser.page(pages("small")) as page:
+        seen = [page.run(SHOWN)]
+        for change in (
+            lambda: choose(page, [2]),
+            lambda: put(page, "of_k", 10),
+            lambda: put(page, "share", 0.1),
+            lambda: page.run("document.getElementById('leave').click()"),
+            lambda: page.run("document.getElementById('advised').click()"),
+        ):
+            change()
+            seen.append(page.run(SHOWN))
+        for before in reversed(seen[:-1]):
+            page.run("document.getElementById('undo').click()")
+            assert page.run(SHOWN) == before
         assert page.run("document.getElementById('undo').disabled")
 
 

@@ -64,7 +64,9 @@
   let trouble = "";
   // Whatever is pressed ends the search that was on.
   let turn = 0;
+  // States that were shown, for Undo, with what was locked; and the one that is shown now.
   const past = [];
+  let now = null;
   const rest = by("rest");
   const unseen = () => rest && !rest.checked ? data.not_looked_at : [];
   const radios = columns.map((_, c) => [...document.getElementsByName("c" + c)]);
@@ -339,6 +341,11 @@
     if (rest) rest.checked = one.rest;
     choose(one.node);
   };
+  const remember = () => {
+    const then = { ...state(), locked: locks.map((lock) => lock.checked) };
+    if (now && JSON.stringify(now) !== JSON.stringify(then)) past.push(now);
+    now = then;
+  };
   const listCandidates = () => {
     by("listed").hidden = !candidates.length;
     by("kept_states").replaceChildren(...candidates.map((one, i) => {
@@ -375,6 +382,7 @@
   });
 
   const show = () => {
+    remember();
     const levels = levelsOf(node);
     levels.forEach((level, c) => { radios[c][level].checked = true; });
     headline();
@@ -419,9 +427,8 @@
     return true;
   };
 
-  const choose = async (chosen, undone) => {
+  const choose = async (chosen) => {
     const mine = ++turn;
-    if (!undone && chosen !== node) past.push(node);
     node = chosen;
     trouble = "";
     show();
@@ -509,7 +516,11 @@
   }
   by("finest").addEventListener("click", () => choose(0));
   by("undo").addEventListener("click", () => {
-    if (past.length) choose(past.pop(), true);
+    if (!past.length) return;
+    const one = past.pop();
+    now = null;
+    locks.forEach((lock, c) => { lock.checked = one.locked[c]; });
+    setTo(one);
   });
   if (served) {
     by("more").addEventListener("click", async () => {
@@ -628,5 +639,5 @@
     return named < 0 ? node : named;
   };
   addEventListener("hashchange", () => choose(linked()));
-  choose(linked(), true);
+  choose(linked());
 })();
