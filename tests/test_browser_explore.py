@@ -403,10 +403,32 @@ def test_a_link_leads_to_what_was_shown(browser, pages):
         shown, link = page.run(SHOWN), page.run("location.hash")
     with browser.page(pages("small"), query=link) as page:
         assert page.run(SHOWN) == shown
-    for wrong in ("#2.1", "#2.1.99", "#a.b.c", "#-1.0.0", "#0.5.0.0"):
+    wrong_parts = ("#0.0.0&share=0.3", "#0.0.0&share=x&leave=&rest=&k=4", "#0.0.0&share=")
+    for wrong in ("#2.1", "#2.1.99", "#a.b.c", "#-1.0.0", "#0.5.0.0", *wrong_parts):
         with browser.page(pages("small"), query=wrong) as page:
             assert page.run(SHOWN)["levels"] == [0, 0, 0], wrong
+            assert page.run("document.getElementById('leave').checked")
+            assert float(page.run("document.getElementById('share').value")) == MAY_GO
             assert looks.noisy(page) == []
+
+
+def test_a_link_holds_what_the_verdict_rests_on(browser, pages):
+    links = {}
+    with browser.page(pages("policy")) as page:
+        page.run("document.getElementById('gentlest').click()")
+        for name, change in (
+            ("rest", lambda: page.run("document.getElementById('rest').click()")),
+            ("share", lambda: put(page, "share", 0.0)),
+            ("leave", lambda: page.run("document.getElementById('leave').click()")),
+        ):
+            change()
+            links[name] = page.run("location.hash"), page.run(VERDICT), page.run(SHOWN)
+    for link, verdict, shown in links.values():
+        with browser.page(pages("policy"), query=link) as page:
+            assert (page.run(VERDICT), page.run(SHOWN)) == (verdict, shown)
+            page.run("location.hash = '#0.0'")
+            page.wait_for("document.getElementById('rest').checked")
+            assert page.run("document.getElementById('leave').checked")
 
 
 @pytest.mark.parametrize("k", [2, 10, 20])

@@ -334,11 +334,14 @@
     });
     return cell;
   };
-  const setTo = (one) => {
-    withK(one.k);
+  const tick = (one) => {
     by("leave").checked = one.leave;
     for (const option of by("share").options) option.selected = Number(option.value) === one.share;
     if (rest) rest.checked = one.rest;
+  };
+  const setTo = (one) => {
+    withK(one.k);
+    tick(one);
     choose(one.node);
   };
   const remember = () => {
@@ -394,9 +397,12 @@
     const more = by("more");
     if (more) more.disabled = !known(node) || below[node] === 0;
     listCandidates();
-    // A link to what is shown; in the frame of a notebook there is none.
+    // A link to all that the verdict rests on; in the frame of a notebook there is none.
+    const { leave, share, rest: left } = state();
     if (location.protocol !== "about:")
       history.replaceState(null, "", "#" + levels.join(".") + (view === data ? "" : "&k=" + k) +
+        (leave ? "" : "&leave=0") + (share === data.max_suppressed ? "" : "&share=" + share) +
+        (left ? "" : "&rest=0") +
         candidates.map((one) => "&" + new URLSearchParams({ keep: [levelsOf(one.node).join("."), one.k,
           one.leave ? 1 : 0, one.share, one.rest ? 1 : 0, one.note].join("~") })).join(""));
   };
@@ -618,7 +624,7 @@
     if (by("best")) listBest();
     drawAll();
   };
-  // Levels, k and candidates that a link names, if it is one of this page.
+  // What a link names, if it is one of this page.
   const nodeNamed = (text) => {
     const levels = text.split(".").map(Number);
     return levels.length === columns.length && levels.every((level, c) =>
@@ -630,6 +636,9 @@
     const asked = new URLSearchParams(more.join("&"));
     withK(Number(asked.get("k")));
     const shares = [...by("share").options].map((option) => Number(option.value));
+    const share = Number(asked.get("share") || data.max_suppressed);
+    tick({ leave: asked.get("leave") !== "0", rest: asked.get("rest") !== "0",
+      share: shares.includes(share) ? share : data.max_suppressed });
     candidates = asked.getAll("keep").slice(-MOST).map((text) => {
       const [levels, of_k, leave, part, left, ...note] = text.split("~");
       return { node: nodeNamed(levels), k: Number(of_k), leave: leave === "1", share: Number(part),
