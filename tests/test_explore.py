@@ -532,6 +532,8 @@ def test_a_rule_is_resolved_once_and_then_kept():
     )
     assert "Rare 1" not in set(later.anon.apply(kept)["employer"])
     assert "Rare 1" in set(later.anon.apply(plan.resolve(later))["employer"])
+    with pytest.raises(errors.EmptyTableError, match="no value of column 'employer' would stay"):
+        plan.resolve(table.head(0))
 
 
 def test_what_a_policy_says_is_explored():
