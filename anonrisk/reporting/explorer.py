@@ -147,7 +147,7 @@ class Explorer(Summarised, render.Printed):
 
 def plan_json(
     summary: Mapping[str, Any],
-    levels: Sequence[int],
+    levels: Any,
     max_suppressed: float | None = None,
     *,
     parts: str = "plan",
