@@ -361,13 +361,13 @@ def test_hostile_names_stay_names():
         assert "<script>alert" not in page
         assert "\u202e" not in page
         given = ["", "quasi", "insensitive", "sensitive", "quasi", "direct"]
-        assert asking("/roles", {"k": 3, "roles": given})[0] == 200
+        assert asking("/roles", {"k": 7, "roles": given})[0] == 200
         page = asking.page()[1].decode()
         assert "<script>alert" not in page
         data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
     plan = json.loads("".join([data["plan"][0], "3", *data["plan"][1:2], "0.0", *data["plan"][2:]]))
     assert plan["leave_out"] == [HOSTILE[5]]
-    assert data["k"] == 3
+    assert data["k"] == 7
     pieces = [json.loads(c["levels"][0]["piece"])["column"] for c in data["columns"]]
     assert pieces == [HOSTILE[1], HOSTILE[4]]
 
