@@ -90,7 +90,19 @@ def of_policy():
     return made.anon.explore(policy=policy)
 
 
-MADE = {"small": explorer, "hostile": hostile, "large": large, "policy": of_policy}
+def in_vain():
+    # What mails hold is examined, whatever becomes of the ages.
+    made = table()[["age"]].assign(mail=[f"p{i}@mail.example" for i in range(600)])
+    return made.anon.explore(policy=Policy(quasi="age", insensitive="mail", k=K))
+
+
+MADE = {
+    "small": explorer,
+    "hostile": hostile,
+    "large": large,
+    "policy": of_policy,
+    "in vain": in_vain,
+}
 
 
 @pytest.fixture(scope="session")
@@ -306,6 +318,15 @@ def test_a_page_is_green_only_about_what_somebody_looked_at(browser, pages):
         assert looks.noisy(page) == []
 
 
+def test_a_page_is_not_green_where_nothing_that_was_tried_passes(browser, pages):
+    with browser.page(pages("in vain")) as page:
+        page.run("document.getElementById('nobody').click()")
+        shown = page.run(VERDICT)
+        assert shown["tone"].endswith("doubt")
+        assert "The policy did not pass for combinations that look as good" in shown["notes"][0]
+        assert "Nothing that was tried" in page.run("document.getElementById('next').textContent")
+
+
 def test_a_limit_of_l_decides_too(browser, pages):
     levels = of_policy().summary
     page_of = [len(column["levels"]) for column in levels["columns"]]
@@ -344,8 +365,35 @@ def test_a_locked_level_stays_and_a_press_is_undone(browser, pages):
         assert detail[found] < max(detail[below == 0]), "without the lock another one is found"
         page.run("document.getElementById('undo').click()")
         assert page.run(SHOWN)["levels"] == [0, 0, 1]
+        assert page.run("document.getElementById('lock2').checked")
+        page.run("document.getElementById('undo').click()")
         page.run("document.getElementById('undo').click()")
         assert page.run(SHOWN)["levels"] == [0, 0, 0]
+        assert not page.run("document.getElementById('lock2').checked")
+        assert page.run("document.getElementById('undo').disabled")
+
+
+def put(page, name, value):
+    """Choose an option as a person does."""
+    page.run(f"document.getElementById('{name}').value = '{value}'")
+    page.run(f"document.getElementById('{name}').dispatchEvent(new Event('change'))")
+
+
+def test_undo_leads_through_what_was_shown(browser, pages):
+    with browser.page(pages("small")) as page:
+        seen = [page.run(SHOWN)]
+        for change in (
+            lambda: choose(page, [2]),
+            lambda: put(page, "of_k", 10),
+            lambda: put(page, "share", 0.1),
+            lambda: page.run("document.getElementById('leave').click()"),
+            lambda: page.run("document.getElementById('advised').click()"),
+        ):
+            change()
+            seen.append(page.run(SHOWN))
+        for before in reversed(seen[:-1]):
+            page.run("document.getElementById('undo').click()")
+            assert page.run(SHOWN) == before
         assert page.run("document.getElementById('undo').disabled")
 
 
@@ -355,10 +403,32 @@ def test_a_link_leads_to_what_was_shown(browser, pages):
         shown, link = page.run(SHOWN), page.run("location.hash")
     with browser.page(pages("small"), query=link) as page:
         assert page.run(SHOWN) == shown
-    for wrong in ("#2.1", "#2.1.99", "#a.b.c", "#-1.0.0", "#0.5.0.0"):
+    wrong_parts = ("#0.0.0&share=0.3", "#0.0.0&share=x&leave=&rest=&k=4", "#0.0.0&share=")
+    for wrong in ("#2.1", "#2.1.99", "#a.b.c", "#-1.0.0", "#0.5.0.0", *wrong_parts):
         with browser.page(pages("small"), query=wrong) as page:
             assert page.run(SHOWN)["levels"] == [0, 0, 0], wrong
+            assert page.run("document.getElementById('leave').checked")
+            assert float(page.run("document.getElementById('share').value")) == MAY_GO
             assert looks.noisy(page) == []
+
+
+def test_a_link_holds_what_the_verdict_rests_on(browser, pages):
+    links = {}
+    with browser.page(pages("policy")) as page:
+        page.run("document.getElementById('gentlest').click()")
+        for name, change in (
+            ("rest", lambda: page.run("document.getElementById('rest').click()")),
+            ("share", lambda: put(page, "share", 0.0)),
+            ("leave", lambda: page.run("document.getElementById('leave').click()")),
+        ):
+            change()
+            links[name] = page.run("location.hash"), page.run(VERDICT), page.run(SHOWN)
+    for link, verdict, shown in links.values():
+        with browser.page(pages("policy"), query=link) as page:
+            assert (page.run(VERDICT), page.run(SHOWN)) == (verdict, shown)
+            page.run("location.hash = '#0.0'")
+            page.wait_for("document.getElementById('rest').checked")
+            assert page.run("document.getElementById('leave').checked")
 
 
 @pytest.mark.parametrize("k", [2, 10, 20])

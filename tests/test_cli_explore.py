@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pandas as pd
+import pytest
 import test_cli
 import test_cli_plan
 
@@ -59,3 +60,13 @@ def test_what_is_refused_leaves_no_older_page(run):
     assert run("explore", "t.csv", "-o", "e.html")[0] == 2
     assert run("explore", "t.csv", "--qids", "zip")[0] == 2
     assert Path("t.csv").read_text() == test_cli_plan.PEOPLE
+
+
+@pytest.mark.parametrize("name", ["notes.md", "notes.pdf"])
+def test_a_name_that_no_page_ends_in_is_refused_before_its_file_is_touched(run, name):
+    write("t.csv", test_cli_plan.PEOPLE)
+    write(name, "my notes")
+    code, _, err = run("explore", "t.csv", "--qids", "zip", "-o", name)
+    assert code == 2
+    assert "an explorer ends in .html or .json" in " ".join(err.split())
+    assert Path(name).read_text() == "my notes"

@@ -383,6 +383,18 @@ def test_what_is_refused():
         made.plan([0, 0])
     with pytest.raises(errors.ArgumentError, match="levels 0 to 1, not 2"):
         made.plan([2])
+    for levels in ([1.5], ["a"], [None], [True], [-1], 3, "0", None):
+        with pytest.raises(
+            errors.ArgumentError, match=r"levels 0 to 1, not|a list of whole numbers"
+        ):
+            made.plan(levels)
+    assert made.plan(np.array([1])) == made.plan([1])
+    for share in ("x", True, 2, math.nan):
+        with pytest.raises(errors.ArgumentError, match="max_suppressed must be a share"):
+            made.plan([0], max_suppressed=share)
+    for absent in ("no/such/x.html", "a\0b.json"):
+        with pytest.raises(errors.UnwritableTableError, match="cannot write"):
+            made.save(absent)
 
 
 def test_declared_roles_and_files(tmp_path):
@@ -520,6 +532,8 @@ def test_a_rule_is_resolved_once_and_then_kept():
     )
     assert "Rare 1" not in set(later.anon.apply(kept)["employer"])
     assert "Rare 1" in set(later.anon.apply(plan.resolve(later))["employer"])
+    with pytest.raises(errors.EmptyTableError, match="no value of column 'employer' would stay"):
+        plan.resolve(table.head(0))
 
 
 def test_what_a_policy_says_is_explored():
@@ -565,3 +579,82 @@ def test_what_a_policy_says_is_explored():
         + held["plan_without"][3]
     )
     assert loose["leave_out"] == ["employer", "note"]
+
+
+@pytest.mark.parametrize("how", [None, "error", "drop"])
+@pytest.mark.parametrize("serve", [False, True])
+def test_missing_cells_that_a_policy_does_not_count_are_refused(how, serve):
+    if serve:
+        pytest.importorskip("tornado")
+    rows = [("a", "x", "m"), ("a", None, "m"), ("b", "x", "n"), ("b", "y", "n")] * 5
+    table = pd.DataFrame(rows, columns=["zip", "ill", "job"])
+    about = {"quasi": "zip", "insensitive": "job", "k": 5, "unlisted": "ignore"}
+    share = {"max_dropped_fraction": 0.5} if how == "drop" else {}
+    policy = anonrisk.Policy(**about, ldiv={"l": 2, "sensitive": "ill"}, missing_sensitive=how,
+                             **share)  # fmt: skip
+    assert not policy.check(table).passed
+    with pytest.raises(errors.NoPlanHelpsError, match="column ill is missing in 5 rows"):
+        table.anon.explore(policy=policy, serve=serve)
+    if how is not None:
+        policy = anonrisk.Policy(**about, missing=how, **share)
+        gone = table.assign(zip=table["zip"].where(table["ill"] != "y"))
+        with pytest.raises(errors.NoPlanHelpsError, match="column zip is missing in 5 rows"):
+            gone.anon.explore(policy=policy, serve=serve)
+
+
+def test_a_column_has_limits_of_one_distance():
+    random = np.random.default_rng(4)
+    table = pd.DataFrame(
+        {"zip": random.choice([*"abcdef"], 400), "cost": random.integers(0, 40, 400)}
+    )
+
+    def close(t, distance):
+        return {"tcloseness": {"t": t, "distance": distance, "sensitive": "cost"}}
+
+    for one, other in (("equal", "ordered"), ("ordered", "equal")):
+        policy = anonrisk.Policy.from_dict(
+            {
+                "version": 1,
+                "roles": {"quasi": ["zip"], "sensitive": ["cost"]},
+                "budgets": {"k": 5, **close(0.2, one)},
+                "qids": [{"columns": ["zip"], "budgets": close(0.25, other)}],
+            }
+        )
+        assert policy.check(table).status == "fail"
+        held = table.anon.explore(policy=policy).summary
+        assert (held["sensitive"][0]["distance"], held["sensitive"][0]["limits"]) == (
+            one,
+            {"t": 0.2},
+        )
+        assert held["not_judged"] == ["tcloseness"]
+
+
+def test_a_distance_is_told_rounded_up_to_its_last_digit():
+    table = pd.DataFrame({"zip": [*"aaaaaaaabbbbbbb"], "ill": [*"xxxxyyyyxxxyyyy"]})
+    policy = anonrisk.Policy(
+        quasi="zip", sensitive="ill", k=5, tcloseness={"t": 0.01, "distance": "equal"}
+    )
+    held = table.anon.explore(policy=policy, floor=5).summary
+    # In steps of a third, the share of five records; nothing is far from itself.
+    assert list(map(str, held["sensitive"][0]["tcloseness"])) == ["0.333334", "0.0"]
+    assert "t of ill 0.0 " in held["next"]["text"]
+
+
+def test_no_larger_share_is_offered_than_the_policy_lets_go():
+    table = visits()
+    asked = {"quasi": ["sex", "age"], "k": 7, "unlisted": "ignore", "max_suppressed": 0.015}
+    held = table.anon.explore(policy=anonrisk.Policy(**asked)).summary
+    assert (held["suppressions"], held["not_judged"]) == ([0.0, 0.01, 0.015], [])
+    by_person = anonrisk.Policy(**asked, unit="who")
+    assert table.anon.explore(policy=by_person).summary["not_judged"] == ["max_suppressed"]
+
+
+def test_whether_what_looks_good_was_tried_in_vain():
+    # Nothing that is done to a postcode makes an address of a column that is none of both.
+    table = pd.DataFrame(
+        {"zip": ["a", "b"] * 20, "mail": [f"p{i}@mail.example" for i in range(40)]}
+    )
+    refused = anonrisk.Policy(quasi="zip", insensitive="mail", k=30)
+    assert table.anon.explore(policy=refused).summary["next"]["passes"] is False
+    fine = table.anon.explore(policy=anonrisk.Policy(quasi="zip", direct="mail", k=30)).summary
+    assert fine["next"]["passes"] is True

@@ -242,6 +242,12 @@ LINES = [
     (f"measure --qids zip d/zip={CANARY}/t.csv", 2, "put the table first", "d/zip=…/t.csv"),
     (f"check d/zip={CANARY}", 2, "missing: --policy", "anonrisk draft 'd/zip=…'"),
     ("plan --k 2 --qids zip t.csv", 2, "put the table first: anonrisk plan t.csv --k 2 --qids zip"),
+    (
+        "plan --qids zip age t.csv -o p.json",
+        2,
+        "put the table first: anonrisk plan t.csv --qids zip age -o p.json",
+    ),
+    ("plan --qids zip age -o p.json", 2, "missing: table"),
     ("measure t.csv zip age", 3, "'zip'", "write --qids before it"),
     ("measure t.csv --qids zip, age", 3, "'zip,'", "without a comma: 'zip'"),
     ("measure t.csv --qids zip,age", 2, "'zip,age'", "by spaces, as in zip age"),

@@ -361,13 +361,13 @@ def test_hostile_names_stay_names():
         assert "<script>alert" not in page
         assert "\u202e" not in page
         given = ["", "quasi", "insensitive", "sensitive", "quasi", "direct"]
-        assert asking("/roles", {"k": 3, "roles": given})[0] == 200
+        assert asking("/roles", {"k": 7, "roles": given})[0] == 200
         page = asking.page()[1].decode()
         assert "<script>alert" not in page
         data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
     plan = json.loads("".join([data["plan"][0], "3", *data["plan"][1:2], "0.0", *data["plan"][2:]]))
     assert plan["leave_out"] == [HOSTILE[5]]
-    assert data["k"] == 3
+    assert data["k"] == 7
     pieces = [json.loads(c["levels"][0]["piece"])["column"] for c in data["columns"]]
     assert pieces == [HOSTILE[1], HOSTILE[4]]
 
@@ -393,12 +393,34 @@ def test_roles_that_are_none_change_nothing():
             assert "refused" in json.loads(told)
         assert asking.page()[1] == before
         assert asking.count(1)[0] == 200
-        assert asking("/roles", {"k": 4, "roles": fits})[0] == 200
+        assert asking("/roles", {"k": 7, "roles": fits})[0] == 200
         # Numbers of combinations are those of one state.
         status, told = asking.count(1)
         assert status == 400
         assert "load this one again" in told["refused"]
         assert asking.count(1, state=2)[0] == 200
+
+
+def test_what_is_refused_tells_no_number_that_is_not_rounded():
+    table = people(403).assign(whose=[None, *range(2, 404)])
+    fits = ["quasi", "quasi", "", "", "", ""]
+    with table.anon.explore(["zip", "age"], serve=True) as served:
+        asking = Asking(served)
+        for k, unit, said in [
+            (406, "", "which has up to 405 records"),
+            (206, "who", "which has up to 205 persons"),
+            (5, "whose", "missing in up to 5 rows"),
+            (3, "", "k is 2, or at least 5"),
+            (4, "", "k is 2, or at least 5"),
+        ]:
+            roles = [
+                "unit" if name == unit else role for name, role in zip(table, fits, strict=True)
+            ]
+            status, told, _ = asking("/roles", {"k": k, "roles": roles})
+            assert status == 400
+            assert said in json.loads(told)["refused"]
+        assert asking("/roles", {"k": 404, "roles": fits})[0] == 200
+        assert asking("/roles", {"k": 2, "roles": fits})[0] == 200
 
 
 def test_a_policy_says_the_roles():
@@ -464,17 +486,34 @@ def test_it_listens_to_this_machine_alone(asking):
         elsewhere.connect()
 
 
-def started(tmp_path, *command):
+EXPLORE = ["explore", "t.csv", "--qids", "zip", "sex", "--serve", "--json"]
+# Goes on once its shell is gone: reading a table takes longer than starting.
+ORPHAN = f"""
+import os, sys, time
+from anonrisk.cli import main
+shell = os.getppid()
+print("started", file=sys.stderr, flush=True)
+while os.getppid() == shell:
+    time.sleep(0.05)
+main({EXPLORE})
+"""
+
+
+def process_of(tmp_path, *command):
     people().to_csv(tmp_path / "t.csv", index=False)
-    explore = [sys.executable, "-m", "anonrisk", "explore", "t.csv", "--qids", "zip", "sex"]
-    process = subprocess.Popen(
-        [*command, *explore, "--serve", "--json"],
+    return subprocess.Popen(
+        command,
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def started(tmp_path, *command):
+    process = process_of(tmp_path, *command, sys.executable, "-m", "anonrisk", *EXPLORE)
     url = next(line for line in process.stderr if "http://" in line).split()[-1]
     return process, url
 
@@ -510,3 +549,13 @@ def test_the_command_ends_with_its_shell(tmp_path):
         time.sleep(0.2)
     assert not answers(url)
     process.communicate(timeout=60)
+
+
+@pytest.mark.slow
+def test_the_command_ends_where_its_shell_is_gone_already(tmp_path):
+    shell = ["sh", "-c", '"$@" & read line', "sh"]
+    process = process_of(tmp_path, *shell, sys.executable, "-c", ORPHAN)
+    assert process.stderr.readline() == "started\n"
+    # The shell reads the end of its input, and goes; the command holds the pipes until it ends.
+    out, _ = process.communicate(timeout=60)
+    assert json.loads(out)["served"] == "t.csv"

@@ -14,6 +14,7 @@ command's, its docstring the help, and it has two functions.
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import sys
 from importlib import resources
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
     from anonrisk.cli.source import Source
 
+# Who started this, asked before anything that takes long: a shell may be gone by then.
+STARTED_BY = os.getppid()
 EPILOG = "Exit codes: 0 pass, 1 the gate failed, 2 wrong usage, 3 could not assess."
 
 

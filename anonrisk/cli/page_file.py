@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 PageT = TypeVar("PageT", Report, Explorer)
 
 
-def write_page(path: str, title: str | None, make: Callable[[], PageT]) -> PageT:
+def write_page(kind: type[PageT], path: str, title: str | None, make: Callable[[], PageT]) -> PageT:
     """Make a page and write it; where that fails, one that says so."""
+    if _has_ending(path):
+        # Before anything is written: it may be a file of somebody who mistook the name.
+        kind.ending_of(path)
     # Whatever kills this run, no page of an earlier one is taken for its own.
     _write(path, refused("It has not finished.", title))
     try:
@@ -31,9 +34,13 @@ def write_page(path: str, title: str | None, make: Callable[[], PageT]) -> PageT
 
 
 def _write(path: str, made: Report | Explorer) -> None:
-    # A pipe or a device has no ending, and gets the page.
-    text = made.written(path) if Path(path).suffix else made.to_html()
+    text = made.written(path) if _has_ending(path) else made.to_html()
     try:
         write(path, text)
     except OSError as error:
         raise UnwritableTableError(f"cannot write {path!r}: {error.strerror}") from None
+
+
+def _has_ending(path: str) -> bool:
+    """Return whether a name says what is written; a pipe or a device gets the page."""
+    return bool(Path(path).suffix)

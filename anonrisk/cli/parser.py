@@ -8,6 +8,7 @@ import shlex
 import sys
 from difflib import get_close_matches
 from itertools import zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from anonrisk.core import render
@@ -85,9 +86,10 @@ class Parser(argparse.ArgumentParser):
         words = self._words
         option = next((word for word in reversed(words) if word.startswith("-")), "")
         action = self._option_string_actions.get(option)
-        if "table" in names and action is not None and action.nargs == "+":
-            # An option that takes several values takes the table with them.
-            return f"put the table first: {self._line(words[-1], *words[:-1])}"
+        at = self._taken() if "table" in names else None
+        if at is not None:
+            line = self._line(words[at], *words[:at], *words[at + 1 :])
+            return f"put the table first: {line}"
         if "--policy" in names and words and not words[0].startswith("-"):
             for at, word in enumerate(words):
                 if at and word.endswith((".yaml", ".yml", ".json")) and action is None:
@@ -105,6 +107,24 @@ class Parser(argparse.ArgumentParser):
                 about = one.help or ("" if one.choices is None else ", ".join(one.choices))
                 said.append(f"{what} ({about})" if about else what)
         return f"missing: {'; '.join(said)}{draft}"
+
+    def _taken(self) -> int | None:
+        """Return where a table stands that an option took with its values, if one did."""
+        words, first, taken = self._words, None, None
+        for at, word in enumerate(words):
+            if word.startswith("-"):
+                action = self._option_string_actions.get(word)
+                first = at + 1 if action is not None and action.nargs == "+" else None
+                continue
+            if first is None:
+                continue
+            last = at + 1 == len(words)
+            ends = last or words[at + 1].startswith("-")
+            # Where others follow, its last value may be a column.
+            is_file = at > first and (os.path.lexists(word) or bool(Path(word).suffix))
+            if last or (ends and is_file):
+                taken = at
+        return taken
 
     def _line(self, *words: str) -> str:
         return shlex.join([*self.prog.split(), *map(_without_values, words)])

@@ -320,13 +320,21 @@ def _asked_by(
         if about is not None and k < floor:
             # l and t are told of classes of the floor or more, and others would be published.
             not_judged.append(goal.budget)
+        elif goal.of_suppression and request.unit is not None:
+            # The page counts persons, and a gate the records that are gone.
+            not_judged.append(goal.budget)
         elif about is not None and about.score == "distinct":
             limit = limits.setdefault(about.column, {})
             limit["l"] = max(goal.limit, limit.get("l", 0))
-        elif about is not None and about.score in ("equal", "ordered") and about.order is None:
+        elif (
+            about is not None
+            and about.score in ("equal", "ordered")
+            and about.order is None
+            # By one distance for each column: limits of two are not compared.
+            and distances.setdefault(about.column, about.score) == about.score
+        ):
             limit = limits.setdefault(about.column, {})
             limit["t"] = min(goal.limit, limit.get("t", 1.0))
-            distances[about.column] = about.score
         elif goal.k == 1 and not goal.of_suppression and (goal.enough or k + 1) > k:
             not_judged.append(goal.budget)
     if policy.roles.sensitive:
@@ -355,6 +363,6 @@ def _asked_by(
             if name not in (*request.qid, *request.leave_out)
         ),
         not_judged=tuple(dict.fromkeys(not_judged)),
-        max_suppressed=request.deciding.most_suppressed(1.0),
+        goals=request,
         policy=policy,
     )

@@ -73,7 +73,7 @@ def _advise(
     verdict = check(policy, frame)
     if verdict.status == PASS:
         unseen = [NEXT_UNSEEN] if held["not_looked_at"] else []
-        return {"levels": None, "text": " ".join([_AS_IT_IS, *unseen])}
+        return {"levels": None, "passes": True, "text": " ".join([_AS_IT_IS, *unseen])}
     if seconds_unasked(verdict, frame) is None:
         return NOT_TRIED
     trials = Trials(Gate(policy, frame, None, None, check), verdict.failures, rows_of(verdict))
@@ -87,11 +87,12 @@ def _advise(
         trial = trials.of(partial(_resolved, plan, frame, trees))
         if trial.passed:
             result = outcome_sentence(trial.what, PASS, _result(held, node))
-            return {"levels": levels, "text": cut(result)}
+            return {"levels": levels, "passes": True, "text": cut(result)}
         # Why it could not be applied may hold counts that were not rounded.
         status = trial.status or "it could not be applied"
         sentences.append(outcome_sentence(trial.what, status, ""))
-    return {"levels": None, "text": cut(" ".join([NOTHING_HELPS, *dict.fromkeys(sentences)]))}
+    text = cut(" ".join([NOTHING_HELPS, *dict.fromkeys(sentences)]))
+    return {"levels": None, "passes": False if sentences else None, "text": text}
 
 
 def _resolved(text: str, frame: Any, trees: Mapping[Name, Hierarchy]) -> Plan:

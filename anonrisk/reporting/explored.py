@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.columns import Name, Qid
     from anonrisk.measures.recode import Recoding
+    from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.lattice.explore import Combinations, LeftOutLevel
     from anonrisk.planning.lattice.lattice import Choice
 
@@ -48,6 +49,7 @@ _MOST_BEST = 20
 _MOST_LEFT_OUT = 40
 NOT_TRIED = {
     "levels": None,
+    "passes": None,
     "text": "Nothing was tried on this table: choose levels, apply the plan, and check the result "
     "with the policy.",
 }
@@ -77,8 +79,8 @@ class ExploreRequest:
         looked at.
     not_judged : tuple of str
         Budgets of the policy that a page cannot judge.
-    max_suppressed : float
-        The largest share that the policy allows to leave out.
+    goals : PlanRequest or None
+        What the policy asks of a plan.
     policy : Policy or None
     """
 
@@ -92,8 +94,13 @@ class ExploreRequest:
     insensitive: Qid = ()
     not_looked_at: Qid = ()
     not_judged: tuple[str, ...] = ()
-    max_suppressed: float = 1.0
+    goals: PlanRequest | None = None
     policy: Policy | None = None
+
+    @property
+    def most_suppressed(self) -> float:
+        """The largest share that may be left out."""
+        return 1.0 if self.goals is None else self.goals.most_suppressed(1.0)
 
 
 def not_all(n_missing: int) -> str:
@@ -113,6 +120,11 @@ def rounded_up(counts: Integers, floor: int) -> Integers:
     [0, 5, 5, 10]
     """
     return -(-counts // floor) * floor
+
+
+def told_as(count: int, floor: int) -> int:
+    """Return a count of people as it is told."""
+    return int(rounded_up(np.array(count), floor))
 
 
 def summarise(
@@ -140,7 +152,7 @@ def summarise(
     `other_k` may be chosen on the page. `n_missing` combinations there was no time for. Of a page
     that is served, `combinations` are those that were counted so far.
     """
-    n = int(rounded_up(np.array(people), floor))
+    n = told_as(people, floor)
     lines: list[dict[str, Any]] = []
     for column, choices in levels.items():
         step = _step(loss, margins[column], floor / n)
@@ -151,7 +163,7 @@ def summarise(
                     _level(
                         column,
                         _ruled(rules, column, choice.recoding),
-                        int(rounded_up(np.array(choice.n_groups), floor)),
+                        told_as(choice.n_groups, floor),
                         choice.mean_loss(margins[column]),
                         step,
                     )
@@ -188,7 +200,9 @@ def summarise(
         "floor": floor,
         "people": n,
         "max_suppressed": max_suppressed,
-        "suppressions": sorted({*_SUPPRESSIONS, max_suppressed}),
+        "suppressions": sorted(
+            share for share in {*_SUPPRESSIONS, max_suppressed} if share <= asked.most_suppressed
+        ),
         "columns": lines,
         "loss": loss,
         "left_out": [
@@ -222,7 +236,7 @@ def told_of(
     combinations: Combinations, asked: ExploreRequest, people: int, floor: int
 ) -> dict[str, Any]:
     """Return what may be told of some combinations, whichever others there are."""
-    step = t_step(int(rounded_up(np.array(people), floor)), floor)
+    step = t_step(told_as(people, floor), floor)
     # Each is rounded for itself, and a band is the difference of two: no sum of them tells by how
     # much they were rounded to whoever knows how many records there are.
     smaller = {
@@ -381,7 +395,9 @@ def t_step(n: int, floor: int) -> float:
 def _coarse(values: Floats, step: float) -> list[float | None]:
     """Round distances up to multiples of a step; None where there is none."""
     steps = np.minimum(np.ceil(values / step - 1e-9) * step, 1.0)
-    return [None if np.isnan(value) else round(float(value), 6) for value in steps]
+    # The last of six digits goes up too, and nothing is below zero.
+    told = np.ceil(steps * 1e6 - 1e-6) / 1e6 + 0.0
+    return [None if np.isnan(value) else float(value) for value in told]
 
 
 def _band(low: int, end: int | None) -> str:

@@ -6,18 +6,20 @@ import base64
 import hashlib
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from anonrisk.core import render
 from anonrisk.core.arguments import renaming
-from anonrisk.core.paths import as_path
 from anonrisk.errors import ArgumentError, MissingLibraryError
+from anonrisk.planning.options import require_share
 from anonrisk.planning.plan import Plan
 from anonrisk.reporting.explored import not_all
-from anonrisk.reporting.page import Summarised, framed, template, template_text
+from anonrisk.reporting.page import Summarised, framed, json_file, template, template_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,12 +75,10 @@ class Explorer(Summarised, render.Printed):
 
     def written(self, path: str | Path) -> str:
         """Return what `save` writes: a page if it ends in .html, else JSON (.json)."""
-        suffix = as_path(path, "a page").suffix.casefold()
-        if suffix in (".html", ".htm"):
-            return self.to_html()
-        if suffix == ".json":
-            return self.to_json() + "\n"
-        raise ArgumentError(f"{str(path)!r}: an explorer ends in .html or .json")
+        return super().written(path)
+
+    _writers: ClassVar = {".html": to_html, ".htm": to_html, ".json": json_file}
+    _endings = "an explorer ends in .html or .json"
 
     @renaming(max_suppression="max_suppressed=")
     def plan(
@@ -147,19 +147,25 @@ class Explorer(Summarised, render.Printed):
 
 def plan_json(
     summary: Mapping[str, Any],
-    levels: Sequence[int],
+    levels: Any,
     max_suppressed: float | None = None,
     *,
     parts: str = "plan",
 ) -> str:
     """Put a plan together as the page does: its parts, and the piece of each level."""
     columns = summary["columns"]
+    if max_suppressed is not None:
+        require_share(max_suppressed, "max_suppressed")
+    if not isinstance(levels, Iterable) or isinstance(levels, str):
+        raise ArgumentError("levels= is a list of whole numbers, one for each column")
+    levels = [*levels]
     if len(levels) != len(columns):
         raise ArgumentError(f"there are {len(columns)} columns, and levels= names {len(levels)}")
     for column, level in zip(columns, levels, strict=True):
-        if not 0 <= level < len(column["levels"]):
-            last = len(column["levels"]) - 1
-            raise ArgumentError(f"column {column['name']} has levels 0 to {last}, not {level}")
+        last = len(column["levels"]) - 1
+        whole = isinstance(level, Integral) and not isinstance(level, bool)
+        if not (whole and 0 <= level <= last):
+            raise ArgumentError(f"column {column['name']} has levels 0 to {last}, not {level!r}")
     pieces = [
         column["levels"][level]["piece"] for column, level in zip(columns, levels, strict=True)
     ]

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from anonrisk.core.columns import require_hierarchies
 from anonrisk.core.progress import tell
 from anonrisk.core.render import count_of
 from anonrisk.engines.limits import check_finite
-from anonrisk.errors import ArgumentError, EmptyTableError
+from anonrisk.errors import ArgumentError, EmptyTableError, MissingUnitError
 from anonrisk.measures.counts.question import ClassesWithValues
 from anonrisk.measures.recode import Bins, Keep, Level
 from anonrisk.planning.lattice.common_values import with_rules
@@ -23,7 +21,8 @@ from anonrisk.planning.lattice.lattice import refinements
 from anonrisk.planning.lattice.offer import offers
 from anonrisk.planning.losses.choose import OF_COLUMNS
 from anonrisk.planning.regions.persons import PersonTally
-from anonrisk.reporting.explored import rounded_up, summarise, told_of
+from anonrisk.planning.suppress.class_rules import beside
+from anonrisk.reporting.explored import summarise, told_as, told_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,18 +99,30 @@ class OpenedTable:
         require_hierarchies(options.hierarchies, qid)
         fields = {**options.hierarchies, **{column: [Keep()] for column in asked.fixed}}
         free = tuple(column for column in qid if column not in fields)
-        beside = () if asked.unit is None else (asked.unit,)
+        persons = () if asked.unit is None else (asked.unit,)
         tell("counting the classes")
-        columns = tuple(dict.fromkeys((*qid, *beside, *asked.distances)))
+        told = () if asked.goals is None else beside(asked.goals.about, None)
+        columns = tuple(dict.fromkeys((*qid, *persons, *asked.distances, *told)))
         tally = engine.tally(frame, ClassesWithValues(columns, free))
+        if asked.goals is not None:
+            # The page counts a missing cell as a value; a gate may not.
+            asked.goals.check_values(tally)
         if asked.unit is not None:
+            if missing := told_as(int(tally.margin(asked.unit)[-1]), floor):
+                raise MissingUnitError(
+                    f"unit {asked.unit!r} is missing in up to {count_of(missing, 'row')}; every "
+                    "row must belong to a person"
+                )
             tally = PersonTally.of(tally, asked.unit)
         who = "record" if asked.unit is None else "person"
         n = tally.n_records if asked.unit is None else len(tally.domains[asked.unit])
         if not n:
             raise EmptyTableError("the table is empty: there is no record to explore")
-        if k > n:
-            raise ArgumentError(f"k={k} is larger than the table, which has {count_of(n, who)}")
+        # A page that is served must not tell by what it refuses what it rounds.
+        if k > (most := told_as(n, floor)):
+            raise ArgumentError(
+                f"k={k} is larger than the table, which has up to {count_of(most, who)}"
+            )
         margins = {column: tally.margin(column) for column in qid}
         for column in qid:
             check_finite(tally.domains[column].values, margins[column][:-1], column)
@@ -166,21 +177,22 @@ class OpenedTable:
     @property
     def people_told(self) -> int:
         """Records, or persons, as they are told: rounded up to the floor."""
-        return int(rounded_up(np.array(self.people), self.options.floor))
+        return told_as(self.people, self.options.floor)
+
+    def may_be_k(self, k: int) -> bool:
+        """Return whether k may be changed to that: between 2 and the floor none may.
+
+        With it, a smallest class would be told that is not shown.
+        """
+        return k <= 2 or k >= self.options.floor
 
     @property
     def other_k(self) -> tuple[int, ...]:
-        """What k may be changed to on the page, where no policy says it.
-
-        Between 2 and the floor is none: with it, a smallest class would be told that is not shown.
-        """
-        floor = self.options.floor
-        most = self.people_told - floor + 1
+        """What k may be changed to on the page, where no policy says it."""
+        most = self.people_told - self.options.floor + 1
         if self.asked.policy is not None:
             return ()
-        return tuple(
-            k for k in _USUAL_K if k != self.asked.k and (k == 2 or k >= floor) and k <= most
-        )
+        return tuple(k for k in _USUAL_K if k != self.asked.k and self.may_be_k(k) and k <= most)
 
     @cached_property
     def _when_asked(self) -> CountedWhenAsked:
@@ -216,7 +228,7 @@ class OpenedTable:
             loss=options.loss,
             columns=self.columns,
             floor=options.floor,
-            max_suppressed=min(options.max_suppressed, self.asked.max_suppressed),
+            max_suppressed=min(options.max_suppressed, self.asked.most_suppressed),
             engine=self.engine,
             name=options.name,
             title=options.title,

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from anonrisk.core.paths import as_path
+from anonrisk.core.paths import as_path, why_not
 from anonrisk.core.render import escaped, escaped_json, fitted
-from anonrisk.errors import ArgumentError, MissingLibraryError
+from anonrisk.errors import ArgumentError, MissingLibraryError, UnwritableTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from jinja2 import Template
@@ -75,8 +74,12 @@ _NEEDS = (
 
 
 @dataclass(frozen=True, repr=False)
-class Summarised(ABC):
+class Summarised:
     """What people see, as plain values that pages and texts are made of."""
+
+    # What writes a file, by the ending of its name; and what is said of any other.
+    _writers: ClassVar[Mapping[str, Callable[[Any], str]]]
+    _endings: ClassVar[str]
 
     summary: dict[str, Any]
 
@@ -93,14 +96,30 @@ class Summarised(ABC):
         """Write it as JSON."""
         return escaped_json(self._json)
 
-    @abstractmethod
+    @classmethod
+    def ending_of(cls, path: str | Path) -> str:
+        """Return the ending of a file's name; reject one that nothing is written by."""
+        ending = as_path(path, "a page").suffix.casefold()
+        if ending not in cls._writers:
+            raise ArgumentError(f"{str(path)!r}: {cls._endings}")
+        return ending
+
     def written(self, path: str | Path) -> str:
         """Return what `save` writes into a file of that name."""
+        return self._writers[self.ending_of(path)](self)
 
     def save(self, path: str | Path) -> None:
         """Write a file; what it holds is told by the ending of its name, see `written`."""
-        place = as_path(path, "a page")
-        place.write_text(self.written(path), encoding="utf-8", errors="backslashreplace")
+        text = self.written(path)
+        try:
+            as_path(path, "a page").write_text(text, encoding="utf-8", errors="backslashreplace")
+        except (OSError, ValueError) as error:
+            raise UnwritableTableError(f"cannot write {str(path)!r}: {why_not(error)}") from None
+
+
+def json_file(made: Summarised) -> str:
+    """Return a file of JSON, which ends in a new line."""
+    return made.to_json() + "\n"
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,18 +171,14 @@ class Report(Summarised):
         ...
         anonrisk.errors.ArgumentError: 'report.pdf': a report ends in .html, .md or .json; a ...
         """
-        writers: dict[str, Callable[[], str]] = {
-            **dict.fromkeys((".html", ".htm"), self.to_html),
-            **dict.fromkeys((".md", ".markdown"), self.to_markdown),
-            ".json": lambda: self.to_json() + "\n",
-        }
-        writer = writers.get(as_path(path, "a page").suffix.casefold())
-        if writer is None:
-            raise ArgumentError(
-                f"{str(path)!r}: a report ends in .html, .md or .json; a browser prints the page "
-                "as PDF"
-            )
-        return writer()
+        return super().written(path)
+
+    _writers: ClassVar = {
+        **dict.fromkeys((".html", ".htm"), to_html),
+        **dict.fromkeys((".md", ".markdown"), to_markdown),
+        ".json": json_file,
+    }
+    _endings = "a report ends in .html, .md or .json; a browser prints the page as PDF"
 
     def __repr__(self) -> str:
         """Print what decides, in lines that fit a terminal."""

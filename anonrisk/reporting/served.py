@@ -211,7 +211,14 @@ class _ServedPage:
             raise ArgumentError("one column at most says who the person is")
         unit = next(iter(by_role["unit"]), None)
         chosen = Roles(**{role: by_role[role] for role in ROLE_NAMES}, unit=unit)
-        self._show(self._again(chosen, _part(asked, "k", int)))
+        k = _part(asked, "k", int)
+        if k != self._opened.asked.k and not self._opened.may_be_k(k):
+            least = self._opened.options.floor
+            raise ArgumentError(
+                f"k is 2, or at least {least}: between them, it would tell the size of a smallest "
+                "class that is not shown"
+            )
+        self._show(self._again(chosen, k))
         return {}
 
 

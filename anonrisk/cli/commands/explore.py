@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
-from anonrisk.cli import options, output_paths
+from anonrisk.cli import STARTED_BY, options, output_paths
 from anonrisk.cli.commands import check
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.page_file import write_page
@@ -17,6 +16,7 @@ from anonrisk.cli.source import said_of, wanted
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.render import shown
 from anonrisk.policy.wanted import wanted_by
+from anonrisk.reporting import Explorer
 from anonrisk.reporting.explore import EXPLORE_SECONDS
 from anonrisk.reporting.served import KEEP_URL
 from anonrisk.reporting.text import FLOOR
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import argparse
 
     from anonrisk.cli.source import Source
-    from anonrisk.reporting import Explorer
 
 
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
@@ -97,7 +96,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     if args.serve:
         return _serve(args, source)
     path = str(output_paths.outside_table("--output", args.page, args.table))
-    made = write_page(path, args.title, lambda: _explorer(args, source))
+    made = write_page(Explorer, path, args.title, lambda: _explorer(args, source))
     document = Outcome.of(written=args.page, **made.to_dict()).document
     said = "".join(f"{line}\n" for line in said_of(source.inferred))
     return Outcome(f"{made!r}\n{said}{_hint(made)}Wrote {shown(args.page)}", document)
@@ -105,13 +104,12 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
 
 def _serve(args: argparse.Namespace, source: Source) -> Outcome:
     """Show the page until Ctrl-C, or until the shell is gone that asked for it."""
-    parent = os.getppid()
     frame, asked = _asked(args, source)
     served = anonrisk.explore(frame, serve=True, **asked)
     # Standard output is for what a program reads, once this has ended.
     said = (*said_of(source.inferred), f"Open {served.url}", f"{KEEP_URL} Ctrl-C ends it.")
     print("\n".join(said), file=sys.stderr, flush=True)
-    served.wait(parent=parent)
+    served.wait(parent=STARTED_BY)
     return replace(Outcome.of(served=check.table_of(args)), text=repr(served))
 
 

@@ -15,6 +15,7 @@ from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.page_file import write_page
 from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, ReleaseBlocked, UnwritableTableError
+from anonrisk.reporting import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from anonrisk.releases.ledger.ledger import Ledger
     from anonrisk.releases.release.approvals import Approval
     from anonrisk.releases.release.verdict import ReleaseVerdict
-    from anonrisk.reporting import Report
 
 _RELEASE = "release.yaml, or JSON (.json): docs/releases.md shows every key"
 _APPROVALS = "where approvals are kept (default: beside the release, as release.approvals.json)"
@@ -226,7 +226,7 @@ def _check(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
         page()
     else:
         output_paths.outside_table("--output", args.page, output_paths.of_release(args))
-        write_page(args.page, release.name, page)
+        write_page(Report, args.page, release.name, page)
     return Outcome.of_release(results[0])
 
 

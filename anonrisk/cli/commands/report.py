@@ -14,6 +14,7 @@ from anonrisk.core import progress
 from anonrisk.core.render import shown
 from anonrisk.policy.storage import of_storage
 from anonrisk.policy.wanted import wanted_by
+from anonrisk.reporting import Report
 from anonrisk.reporting.report import report_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from anonrisk.cli.source import Source
     from anonrisk.policy import Verdict
-    from anonrisk.reporting import Report
 
 
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
@@ -54,7 +54,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
 def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Measure once and write the report; where that fails, one that says so."""
     path = str(output_paths.outside_table("--output", args.page, args.table))
-    made = write_page(path, args.title, lambda: _report(args, source))
+    made = write_page(Report, path, args.title, lambda: _report(args, source))
     # A policy that only advises is no gate: that its page was written is all that is asked for.
     advised = args.policy is not None and check.policy_of(args).advisory
     code = 0 if made.verdict is None or advised else CODES[made.verdict.status]

@@ -9,6 +9,7 @@ import numpy as np
 from anonrisk.core.columns import require
 from anonrisk.engines import engine_for
 from anonrisk.engines.numpy.count import distinct_pairs
+from anonrisk.errors import EmptyTableError
 from anonrisk.measures.counts.question import ClassesWithValues
 from anonrisk.measures.recode import KeepCommon, MergeRare
 from anonrisk.planning.regions.persons import PersonTally
@@ -85,6 +86,11 @@ def resolved(
     for name, rule in recodings.items():
         if isinstance(rule, KeepCommon):
             tally = engine.tally(frame, ClassesWithValues((name, *beside)))
+            if not tally.n_records:
+                raise EmptyTableError(
+                    f"the table is empty: no value of column {name!r} would stay, in any month; "
+                    "resolve the plan with the table of the first one"
+                )
             if unit is not None:
                 tally = PersonTally.of(tally, unit)
             result[name] = rule.resolve(people_by_label(tally, name, rule.beginning))

@@ -64,7 +64,9 @@
   let trouble = "";
   // Whatever is pressed ends the search that was on.
   let turn = 0;
+  // States that were shown, for Undo, with what was locked; and the one that is shown now.
   const past = [];
+  let now = null;
   const rest = by("rest");
   const unseen = () => rest && !rest.checked ? data.not_looked_at : [];
   const radios = columns.map((_, c) => [...document.getElementsByName("c" + c)]);
@@ -122,8 +124,10 @@
     const not_judged = wasTried(one) ? [] : data.not_judged;
     // Only a policy has limits of l and t, and it says k.
     const good = enough && !breaks(one.node).length;
-    const sure = one.rest && !not_judged.length;
-    return { few, enough, good, not_judged, tone: !good ? "bad" : sure ? "good" : "doubt" };
+    // The gate knows better: what looks good here did not pass it.
+    const refuted = viewOf(one).next.passes === false;
+    const sure = one.rest && !not_judged.length && !refuted;
+    return { few, enough, good, not_judged, refuted, tone: !good ? "bad" : sure ? "good" : "doubt" };
   };
   const signs = { bad: "\u2717 ", doubt: "? ", good: "\u2713 " };
 
@@ -136,7 +140,7 @@
       return;
     }
     const broken = breaks(node);
-    const { few, enough, good, not_judged, tone } = judge(state());
+    const { few, enough, good, not_judged, refuted, tone } = judge(state());
     by("verdict").className = "verdict " + tone;
     const sign = signs[tone];
     const every = who === "people" ? "Everybody" : "Every record";
@@ -156,6 +160,8 @@
     for (const name of not_judged) {
       notes.push([name, " of the policy is not judged here: check the table that you make."]);
     }
+    if (good && refuted) notes.push(["", "The policy did not pass for combinations that look as good: " +
+      "check the table that you make."]);
     by("notes").replaceChildren(...notes.map(([name, text]) => {
       const item = document.createElement("li");
       if (name) item.append(make("bdi", name));
@@ -163,7 +169,7 @@
       return item;
     }));
     put(by("next"), tried() ? "This was tried on the table. " + view.next.text
-      : good && !not_judged.length && view.next.levels ? "This was not tried on the table: apply the plan, and check the " +
+      : good && !not_judged.length && (view.next.levels || view.next.passes === null) ? "This was not tried on the table: apply the plan, and check the " +
         "result with the policy." : view.next.text);
     by("advised").hidden = !view.next.levels || tried();
   };
@@ -194,7 +200,7 @@
     given.forEach((cells, i) => {
       const { l, t } = given_away(i, node);
       put(cells[0], l ? count(l) : "nobody is left");
-      put(cells[1], t === null ? "-" : t.toFixed(2));
+      put(cells[1], t === null ? "-" : (Math.ceil(t * 100 - 1e-6) / 100).toFixed(2));
     });
   };
 
@@ -328,12 +334,20 @@
     });
     return cell;
   };
-  const setTo = (one) => {
-    withK(one.k);
+  const tick = (one) => {
     by("leave").checked = one.leave;
     for (const option of by("share").options) option.selected = Number(option.value) === one.share;
     if (rest) rest.checked = one.rest;
+  };
+  const setTo = (one) => {
+    withK(one.k);
+    tick(one);
     choose(one.node);
+  };
+  const remember = () => {
+    const then = { ...state(), locked: locks.map((lock) => lock.checked) };
+    if (now && JSON.stringify(now) !== JSON.stringify(then)) past.push(now);
+    now = then;
   };
   const listCandidates = () => {
     by("listed").hidden = !candidates.length;
@@ -371,6 +385,7 @@
   });
 
   const show = () => {
+    remember();
     const levels = levelsOf(node);
     levels.forEach((level, c) => { radios[c][level].checked = true; });
     headline();
@@ -382,9 +397,12 @@
     const more = by("more");
     if (more) more.disabled = !known(node) || below[node] === 0;
     listCandidates();
-    // A link to what is shown; in the frame of a notebook there is none.
+    // A link to all that the verdict rests on; in the frame of a notebook there is none.
+    const { leave, share, rest: left } = state();
     if (location.protocol !== "about:")
       history.replaceState(null, "", "#" + levels.join(".") + (view === data ? "" : "&k=" + k) +
+        (leave ? "" : "&leave=0") + (share === data.max_suppressed ? "" : "&share=" + share) +
+        (left ? "" : "&rest=0") +
         candidates.map((one) => "&" + new URLSearchParams({ keep: [levelsOf(one.node).join("."), one.k,
           one.leave ? 1 : 0, one.share, one.rest ? 1 : 0, one.note].join("~") })).join(""));
   };
@@ -415,9 +433,8 @@
     return true;
   };
 
-  const choose = async (chosen, undone) => {
+  const choose = async (chosen) => {
     const mine = ++turn;
-    if (!undone && chosen !== node) past.push(node);
     node = chosen;
     trouble = "";
     show();
@@ -505,7 +522,11 @@
   }
   by("finest").addEventListener("click", () => choose(0));
   by("undo").addEventListener("click", () => {
-    if (past.length) choose(past.pop(), true);
+    if (!past.length) return;
+    const one = past.pop();
+    now = null;
+    locks.forEach((lock, c) => { lock.checked = one.locked[c]; });
+    setTo(one);
   });
   if (served) {
     by("more").addEventListener("click", async () => {
@@ -603,7 +624,7 @@
     if (by("best")) listBest();
     drawAll();
   };
-  // Levels, k and candidates that a link names, if it is one of this page.
+  // What a link names, if it is one of this page.
   const nodeNamed = (text) => {
     const levels = text.split(".").map(Number);
     return levels.length === columns.length && levels.every((level, c) =>
@@ -615,6 +636,9 @@
     const asked = new URLSearchParams(more.join("&"));
     withK(Number(asked.get("k")));
     const shares = [...by("share").options].map((option) => Number(option.value));
+    const share = Number(asked.get("share") || data.max_suppressed);
+    tick({ leave: asked.get("leave") !== "0", rest: asked.get("rest") !== "0",
+      share: shares.includes(share) ? share : data.max_suppressed });
     candidates = asked.getAll("keep").slice(-MOST).map((text) => {
       const [levels, of_k, leave, part, left, ...note] = text.split("~");
       return { node: nodeNamed(levels), k: Number(of_k), leave: leave === "1", share: Number(part),
@@ -624,5 +648,5 @@
     return named < 0 ? node : named;
   };
   addEventListener("hashchange", () => choose(linked()));
-  choose(linked(), true);
+  choose(linked());
 })();
