@@ -319,6 +319,7 @@ class AnonAccessor(Generic[FrameT]):
         model: Model = "auto",
         sampling_fraction: float | None = None,
         weight: Name | None = None,
+        cluster: Name | None = None,
         unit: Name | None = None,
         missing: Missing = "value",
     ) -> PopulationEstimate:

@@ -11,6 +11,7 @@ import numpy as np
 from anonrisk.measures.counts.class_sizes import ClassCounts
 from anonrisk.measures.counts.clustered import ClusteredClasses
 from anonrisk.predict import sample_risk, table
+from anonrisk.predict.population import Sample, bounds
 
 RATIOS = (0.1, 0.25, 0.5, 1, 1.5, 2)
 MOST_HOMES = 350 * 4
@@ -165,3 +166,21 @@ def bounded(home, code, chosen):
     singly = sample_risk.of_sample(counted.sizes, known).journalist.risks
     singly = singly[np.unique(size, return_inverse=True)[1]]
     return (risks <= bound).all(), (risks <= singly).all()
+
+
+def population(home, code, chosen):
+    """Whether bounds of a population hold the uniques, singletons and matches; their widths.
+
+    As in `bounded`; and what those of persons drawn singly do.
+    """
+    counted = clustered(home[chosen], code[chosen])
+    size = np.bincount(code)[code]
+    alone = size[chosen & np.isin(code, np.flatnonzero(np.bincount(code[chosen]) == 1))]
+    share = (alone == 1).mean() if len(alone) else 0
+    truths = ((size == 1).sum(), share, (1 / alone).sum())
+    sample = Sample.of(counted.sizes, len(home))
+    for known in (counted, None):
+        found = bounds(sample, known)
+        told = (found.uniques, found.singletons_unique or (0, 0), found.matches)
+        held = [low <= truth <= high for (low, high), truth in zip(told, truths, strict=True)]
+        yield [*held, (found.uniques.high - found.uniques.low) / len(home), found.widened > 1]

@@ -222,7 +222,9 @@ def test_predict(run):
     found = json.loads(run(*homes, "--group-size", 20)[1])["group"]
     told = pd.read_csv("homes.csv").anon.predict_singletons("zip", 20, cluster="home")
     assert (found["mean"], found["drawn"]) == (told.mean, told.drawn)
-    assert run(*homes, "--population-size", 400)[0] == 2
+    found = json.loads(run(*homes, "--population-size", 400)[1])["population"]
+    assert "whole clusters" in found["assumes"]
+    assert run(*homes, "--population-size", 400, "--model", "dis")[0] == 2
     for wrong in ((), ("--group-size", -1), ("--population-size", 9, "--widths", "age=2")):
         assert run(*asked, *wrong)[0] == 2
     # A warning of the library is a note, and not part of the result.

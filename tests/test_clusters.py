@@ -16,6 +16,8 @@ from scipy.stats import binom
 import anonrisk
 from anonrisk import errors
 from anonrisk.predict import clusters
+from anonrisk.predict.population import Sample, bounds
+from anonrisk.predict.population.homes import of_clusters
 
 # Homes of one to six people in 40 homes, who share an area.
 SIZES = [1, 2, 3, 4, 6] * 8
@@ -268,3 +270,105 @@ def test_what_is_not_known_of_the_risk_from_homes(frame):
             anonrisk.risk(table, "sex", cluster="home", **arguments)
     whole = anonrisk.risk(table, "sex", cluster="home", sampling_fraction=1.0, population_size=128)
     assert whole.basis == "population"
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5)), min_size=4, max_size=12),
+    st.sampled_from([1, 2, 8]),
+)
+def test_the_rows_of_a_sample_of_homes_are_right_on_average(records, most):
+    code, home = (np.array(part) for part in zip(*records, strict=True))
+    names, f = np.unique(home), 0.4
+    # What is expected: a part of one member stays in a class of s of its r parts.
+    wanted = np.zeros(most + 1)
+    for value in set(code):
+        parts = [(home[code == value] == name).sum() for name in set(home[code == value])]
+        for s in range(1, len(parts) + 1):
+            kept = parts.count(1) / len(parts) * binom.pmf(s, len(parts), f)
+            wanted[min(s, most + 1) - 1] += kept
+    mean = np.zeros(most + 1)
+    for choice in product((False, True), repeat=len(names)):
+        chosen = np.isin(home, names[list(choice)])
+        if chosen.any():
+            counted = homes.clustered(home[chosen], code[chosen])
+            persons = Sample.of(counted.sizes, len(home))
+            chance = f ** sum(choice) * (1 - f) ** (len(names) - sum(choice))
+            mean += chance * of_clusters(counted, persons, most)[1]
+    assert mean == pytest.approx(wanted)
+
+
+def test_the_population_of_homes_of_one_is_that_of_persons():
+    import pandas as pd
+
+    rng = np.random.default_rng(3)
+    df = pd.DataFrame({"q": rng.integers(0, 900, 1_000), "who": range(1_000)})
+    for size in (2_000, 5_000, 20_000):
+        found = df.anon.predict_population("q", size, cluster="who")
+        singly = df.anon.predict_population("q", size)
+        assert (found.basis, found.estimates) == ("clusters", ())
+        for name in ("uniques", "likely_uniques", "singletons_unique", "matches"):
+            low, high = getattr(found, name)
+            least = getattr(singly, name).low
+            assert high == pytest.approx(getattr(singly, name).high, rel=0.02, abs=0.01), name
+            if name == "matches":  # of people who are not unique, bounded from above alone
+                assert low <= least
+            else:
+                assert low == pytest.approx(least, rel=0.02), name
+
+
+def test_every_engine_bounds_the_population_of_homes(frame):
+    table, qid = frame(CELLS), ["area", "sex"]
+    code = np.unique(np.array([CELLS["area"], CELLS["sex"]]), axis=1, return_inverse=True)[1]
+    home = np.unique(CELLS["home"], return_inverse=True)[1]
+    counted = homes.clustered(home, code)
+    wanted = bounds(Sample.of(counted.sizes, 512), counted)
+    found = anonrisk.predict_population(table, qid, 512, cluster="home")
+    assert [*found.uniques, *found.matches] == pytest.approx([*wanted.uniques, *wanted.matches])
+    assert "sample of whole clusters" in " ".join(str(found).split())
+    share = anonrisk.predict_population(table, qid, sampling_fraction=0.25, cluster="home")
+    assert share.to_dict() == found.to_dict()
+    whole = anonrisk.predict_population(table, qid, 128, cluster="home")
+    assert whole.basis == "population"
+
+
+def test_what_is_not_known_of_the_population_of_homes(frame):
+    table = frame(CELLS)
+    wrong = [
+        ({"model": "pitman"}, "takes persons to be drawn singly"),
+        ({"weight": "age"}, "does not go with weight="),
+        ({"unit": "age"}, "one row per person"),
+        ({"cluster": "area"}, "fewer than 30"),
+    ]
+    for arguments, words in wrong:
+        size = {} if "weight" in arguments else {"population_size": 512}
+        with pytest.raises(errors.ArgumentError, match=words):
+            anonrisk.predict_population(table, "sex", **size, **{"cluster": "home"} | arguments)
+
+
+def held_of(world, f, runs, seed):
+    """How often bounds on uniques, singletons and matches held, with homes and without; widths."""
+    rng, rows = np.random.default_rng(seed), []
+    for _ in range(runs):
+        home, code = homes.WORLDS[world](rng)
+        n = home[-1] + 1
+        chosen = np.isin(home, rng.choice(n, round(n * f), replace=False))
+        rows.append(list(homes.population(home, code, chosen)))
+    return np.mean(np.array(rows, dtype=float), axis=0)
+
+
+@pytest.mark.slow
+def test_bounds_hold_where_homes_are_drawn():
+    told, singly = held_of("siblings", 0.5, 15, 1)
+    assert (told[:3] >= 0.93).all()
+    assert singly[0] < 0.93
+    assert told[3] < 1.6 * singly[3]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("f", [0.05, 0.2, 0.5])
+@pytest.mark.parametrize("world", homes.WORLDS)
+def test_bounds_hold_in_every_world_of_homes(world, f):
+    runs = 60
+    told, _ = held_of(world, f, runs, 7)
+    cells = [(world, f, figure, 0, held * runs) for figure, held in enumerate(told[:3])]
+    assert not worlds.too_low(cells, runs)

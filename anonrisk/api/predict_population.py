@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
+from anonrisk.api.clustered import clustered_of
 from anonrisk.api.question import question_of
 from anonrisk.api.risk import against_of
 from anonrisk.core.arguments import whole_number
@@ -29,6 +30,7 @@ def predict_population(
     model: Model = "auto",
     sampling_fraction: float | None = None,
     weight: Name | None = None,
+    cluster: Name | None = None,
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> PopulationEstimate:
@@ -53,12 +55,16 @@ def predict_population(
     weight : name, optional
         A column of sampling weights, each at least 1. Where they differ only DIS and
         Benedetti-Franconi can be asked, and the bounds are what is certain.
+    cluster : name, optional
+        A column that says who came into the table together, as a household, where homes were drawn
+        and not persons: at least 30, one record per person. There are bounds then, and no models.
+        Left out, persons are taken to be drawn singly.
 
     Returns
     -------
     PopulationEstimate
         Bounds that need no model (`uniques`, `unique_fraction`, `singletons_unique`, `matches`,
-        each with `low` and `high`), and `estimates`, one a model, with its attacker in words.
+        each with `low` and `high`), and `estimates`, one per model, with its attacker in words.
 
     Warns
     -----
@@ -75,7 +81,8 @@ def predict_population(
 
     Notes
     -----
-    The table is taken to be a simple random sample, one record per person. P0: over all numbers D_F
+    The table is taken to be a simple random sample of persons, one record each, or with `cluster`
+    of whole clusters. P0: over all numbers D_F
     of population classes of size F that agree with the table's class sizes (with 95% confidence,
     all rows together) and have N people, the least and the largest of both:
 
@@ -109,6 +116,8 @@ def predict_population(
 
     check_model(model)
     _check_sources(population_size, sampling_fraction, weight)
+    if cluster is not None and weight is not None:
+        raise ArgumentError("cluster= does not go with weight=: give population_size=")
     if unit is not None and (weight is not None or model == "loglinear"):
         raise ArgumentError(_NO_UNIT)
     engine, question = question_of(frame, qids, unit=unit, missing=missing)
@@ -121,13 +130,14 @@ def predict_population(
         against_of(engine, frame, question, None, weight, None)
         weighted = engine.tally(frame, SumsOfWeights(question, weight))
         return estimate_weighted(weighted, _sum_of(weighted.total, population_size), model)
-    sizes = engine.count(frame, question)[0]
+    clustered = None if cluster is None else clustered_of(engine, frame, question, cluster)
+    sizes = engine.count(frame, question)[0] if clustered is None else clustered.sizes
     if sampling_fraction is not None:
         population_size = max(round(sizes.n_records / sampling_fraction), sizes.n_records)
     assert population_size is not None  # noqa: S101
     sample = Sample.of(sizes, population_size)
-    if model != "loglinear" or sample.f == 1 or not sizes.singletons:
-        return estimate(sample, model)
+    if clustered is not None or model != "loglinear" or sample.f == 1 or not sizes.singletons:
+        return estimate(sample, model, clustered=clustered)
     return estimate(sample, model, engine.tally(frame, IfIndependent(question, sample.f)))
 
 

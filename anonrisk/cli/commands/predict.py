@@ -55,8 +55,6 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     widths = dict(args.widths)
     if widths and args.group_size is None:
         raise ArgumentError("--widths goes with --group-size")
-    if args.cluster is not None and (args.group_size is None or args.population_size is not None):
-        raise ArgumentError("--cluster goes with --group-size, and not with --population-size")
     clusters = [] if args.cluster is None else [args.cluster]
     frame = source.read(args, wanted(args.qids, clusters, unit=args.unit, numbers=widths))
     options.require_qids(frame, args.qids)
@@ -76,7 +74,12 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
         )
     if args.population_size is not None:
         results["population"] = anonrisk.predict_population(
-            frame, args.qids, args.population_size, model=args.model, **about
+            frame,
+            args.qids,
+            args.population_size,
+            model=args.model,
+            cluster=args.cluster,
+            **about,
         )
     qid = args.qids or list(anonrisk.roles(frame).quasi)
     documents = {name: result.to_dict() for name, result in results.items()}

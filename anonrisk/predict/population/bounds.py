@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil, floor, hypot
+from math import ceil, floor, hypot, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ from anonrisk.core.arguments import instance_of
 from anonrisk.core.render import PrintedFields
 from anonrisk.core.results import Interval
 from anonrisk.errors import ModelError
+from anonrisk.predict.population.homes import of_clusters
 from anonrisk.predict.population.sample import Sample
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from anonrisk.core.arrays import Floats, Integers
+    from anonrisk.measures.counts.clustered import ClusteredClasses
 
     Gain: TypeAlias = Callable[[Integers], Floats]
 
@@ -73,8 +75,8 @@ class Bounds(PrintedFields):
         1, or the factor by which the table is further from any population than a simple random
         sample is.
     basis : str
-        ``"sample"``, ``"population"`` if the table is all of it, or ``"certain"`` where the bounds
-        are those that hold however the table was drawn.
+        ``"sample"``, ``"clusters"`` if whole ones were drawn, ``"population"`` if the table is all
+        of it, or ``"certain"`` where the bounds are those that hold however the table was drawn.
     """
 
     uniques: Interval
@@ -85,13 +87,15 @@ class Bounds(PrintedFields):
     basis: str = "sample"
 
 
-def bounds(sample: Sample) -> Bounds:
+def bounds(sample: Sample, clustered: ClusteredClasses | None = None) -> Bounds:
     """Bound the uniques and the expected matches without a model.
 
     Parameters
     ----------
     sample : Sample
         The table's class sizes and the size of the population.
+    clustered : ClusteredClasses, optional
+        The clusters that the records come from, where whole clusters were drawn.
 
     Returns
     -------
@@ -111,6 +115,11 @@ def bounds(sample: Sample) -> Bounds:
     exact limit of a Poisson mean, divided by z, and d is how far the nearest population is. It
     assumes that everybody had the same chance to be in the table.
 
+    Where whole clusters were drawn, F and j count parts (P14), D_F the parts of one member in
+    classes of F parts, each divided by F, so that unique people are D₁ again; who has no such part
+    is in no row. A match with one of F parts is right with a chance of 1/F at most. Every σⱼ is
+    multiplied by √λ, the largest by which clusters make any sum of the rows vary more.
+
     References
     ----------
     - B. W. Rust & W. R. Burrus, *Mathematical Programming and the Numerical Solution of Linear
@@ -129,7 +138,7 @@ def bounds(sample: Sample) -> Bounds:
     instance_of(sample, Sample, "sample")
     if sample.n == sample.N:
         return counted(sample)
-    programme = Programme(sample)
+    programme = Programme(sample, clustered)
     needed = programme.needed
     if needed > _HOPELESS:
         return replace(certainties(sample), widened=needed)
@@ -165,6 +174,7 @@ def _with_certainties(sample: Sample, programme: Programme) -> Bounds:
     from scipy.special import pdtrik
 
     sure, s1, widened = certainties(sample), sample.s(1), programme.needed
+    basis, spread = programme.basis, programme.spread
 
     def people(alpha: float) -> Interval:
         asked = programme.between(programme.uniques, alpha)
@@ -174,35 +184,40 @@ def _with_certainties(sample: Sample, programme: Programme) -> Bounds:
     uniques, likely = people(1 - LEVEL), people(1 - LIKELY)
     of_table = 1 - LEVEL - OF_DRAW
     matches = programme.between(programme.matches, of_table)
+    if basis == "clusters":
+        low, high = programme.between(programme.uniques, of_table)
+        matches = Interval(low * sample.f, max(matches.high, high * sample.f))
     if not s1:
         # Nothing of this table to match: what stays is the average of tables drawn like it.
-        return Bounds(uniques, likely, None, matches, widened)
-    result = drawn(people(of_table), sample.f)
+        return Bounds(uniques, likely, None, matches, widened, basis)
+    result = drawn(people(of_table), sample.f, spread)
     known = Interval(min(max(result.low, sure.matches.low), s1), min(result.high, s1))
     # A sum of shares of certainty varies less than a Poisson number of the same mean.
-    low = floor(pdtrik(OF_DRAW / 2, matches.low)) if matches.low >= 1 else 0
-    high = ceil(pdtrik(1 - OF_DRAW / 2, matches.high)) if matches.high > 0 else 0
+    least, most = matches / spread
+    low = floor(spread * pdtrik(OF_DRAW / 2, least)) if least >= 1 else 0
+    high = ceil(spread * pdtrik(1 - OF_DRAW / 2, most)) if most > 0 else 0
     result = Interval(
         min(max(low, sure.matches.low, 0), s1), min(max(high, known.low, sure.matches.low), s1)
     )
-    return Bounds(uniques, likely, known / s1, result, widened)
+    return Bounds(uniques, likely, known / s1, result, widened, basis)
 
 
-def drawn(people: Interval, fraction: float) -> Interval:
+def drawn(people: Interval, fraction: float, spread: float = 1.0) -> Interval:
     """Return how many of some people come into a table: a draw of each with the same chance.
 
-    Without replacement it varies less, and so does a sum of shares of certainty.
+    Without replacement it varies less, and so does a sum of shares of certainty. `spread` is by
+    how much its variance is larger where people are drawn together.
     """
     from scipy.special import bdtrik
 
-    least, most = floor(people.low), ceil(people.high)
-    low = floor(bdtrik(OF_DRAW / 2, least, fraction)) if least else 0
-    high = ceil(bdtrik(1 - OF_DRAW / 2, most, fraction)) if most else 0
+    least, most = floor(people.low / spread), ceil(people.high / spread)
+    low = floor(spread * bdtrik(OF_DRAW / 2, least, fraction)) if least else 0
+    high = ceil(spread * bdtrik(1 - OF_DRAW / 2, most, fraction)) if most else 0
     return Interval(max(low, 0), high)
 
 
 class Programme:
-    """The programme of one sample.
+    """The programme of one sample, of persons or of whole clusters.
 
     Its unknowns are the shares x_F of the people who are in classes of size F, so that the
     matrix of every sample has the same scale. The answer comes from the dual: the least of
@@ -212,11 +227,16 @@ class Programme:
     planes, and the sizes by those that would change the answer.
     """
 
-    def __init__(self, sample: Sample) -> None:
+    def __init__(self, sample: Sample, clustered: ClusteredClasses | None = None) -> None:
         """Set up the rows."""
+        self.people, self.basis = sample.N, "sample" if clustered is None else "clusters"
+        if clustered is None:
+            seen = [sample.s(size) for size in range(1, _ROWS + 1)]
+            self.counts = np.array([*seen, sample.u - sum(seen)], dtype=float)
+            self.spread = 1.0
+        else:
+            sample, self.counts, self.spread = of_clusters(clustered, sample, _ROWS)
         self.sample = sample
-        seen = [sample.s(size) for size in range(1, _ROWS + 1)]
-        self.counts = np.array([*seen, sample.u - sum(seen)], dtype=float)
         self.sizes = self._steps(*_ALL)
         # Which of the sizes are in use.
         self.used = np.flatnonzero(np.isin(self.sizes, self._steps(*_START)))
@@ -234,7 +254,7 @@ class Programme:
         some = np.maximum(self.counts, 0.5)
         low = np.where(self.counts > 0, gammaincinv(some, alpha / 2), 0.0)
         above = gammainccinv(self.counts + 1, alpha / 2) - self.counts
-        return z, np.concatenate((above, self.counts - low)) / z
+        return z, np.concatenate((above, self.counts - low)) / z * sqrt(self.spread)
 
     def _steps(self, every: int, ratio: float) -> Integers:
         top = min(self.sample.N, ceil(_SURE / self.sample.f))
@@ -301,7 +321,11 @@ class Programme:
     @cached_property
     def _expected(self) -> Floats:
         """The sample classes of each row if all people were in classes of one size."""
-        return np.asarray(self._chances(self.sizes) / self.sizes * self.sample.N)
+        expected = np.asarray(self._chances(self.sizes) / self.sizes * self.people)
+        if self.basis == "clusters":
+            # For all who share a class with somebody of their own cluster.
+            expected[:, -1] = 0.0
+        return expected
 
     @cached_property
     def _missed(self) -> Floats:
@@ -314,7 +338,7 @@ class Programme:
             shares, _ = nnls(rows, np.append(self.counts / deviation, _HEAVY), maxiter=20_000)
         except RuntimeError:
             # Not found: as far as can be, so that nothing relies on it.
-            return np.full_like(self.counts, self.sample.N)
+            return np.full_like(self.counts, self.people)
         self.used = np.union1d(self.used, np.flatnonzero(shares))
         return np.asarray(self._expected @ (shares / shares.sum()) - self.counts)
 
@@ -337,7 +361,7 @@ class Programme:
         gains = gain(self.sizes)
         low, high = -self._most(-gains, alpha), self._most(gains, alpha)
         # What was added for rounding must not make less than none of it.
-        return Interval(max(0.0, low) * self.sample.N, max(0.0, high) * self.sample.N)
+        return Interval(max(0.0, low) * self.people, max(0.0, high) * self.people)
 
     def _most(self, gains: Floats, alpha: float) -> float:
         """Bound Σ gains x from above."""

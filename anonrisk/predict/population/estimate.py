@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # Where the bounds come from, in words.
 BASES = {
     "sample": "95%, without a model, from a simple random sample of persons drawn singly",
+    "clusters": "95%, without a model, from a simple random sample of whole clusters",
     "certain": "all that is certain without a model and without equal chances for everybody",
     "population": "the table is the whole population",
 }
@@ -54,10 +55,11 @@ class PopulationEstimate(Document, render.PrintedTable):
         limits were widened by this factor, or given up. The bounds are then no 95% ones, and a
         gate should not rely on them.
     basis : str
-        What the bounds rest on: ``"sample"``; ``"population"`` where the table is all of it;
-        ``"certain"`` where weights differ, or the table is no simple random sample.
+        What the bounds rest on: ``"sample"``; ``"clusters"`` where whole ones were drawn;
+        ``"population"`` where the table is all of it; ``"certain"`` where weights differ, or the
+        table is no simple random sample.
     estimates : tuple of ModelEstimate
-        What each model says.
+        What each model says; none where clusters were drawn.
     """
 
     population_size: int
@@ -214,7 +216,7 @@ class PopulationEstimate(Document, render.PrintedTable):
         by = f" by {render.joined(self.qid)}" if self.qid else ""
         people = f"{self.population_size:,} people"
         share, likely = self.unique_fraction, ""
-        if self.basis == "sample":
+        if self.basis in ("sample", "clusters"):
             likely = f"; at {render.percent(LIKELY)} {_between(self.likely_uniques)}"
         lines = [
             (

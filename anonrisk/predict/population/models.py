@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from anonrisk.core.arrays import Floats
+    from anonrisk.measures.counts.clustered import ClusteredClasses
     from anonrisk.measures.counts.weighted import Independence, WeightedClasses
 
 
@@ -195,7 +196,10 @@ _UNEQUAL = "assumes that everybody had the same chance to be in the table; its w
 
 
 def estimate(
-    sample: Sample, model: str = "auto", independence: Independence | None = None
+    sample: Sample,
+    model: str = "auto",
+    independence: Independence | None = None,
+    clustered: ClusteredClasses | None = None,
 ) -> PopulationEstimate:
     """Bound what the population can be, and ask the models.
 
@@ -207,11 +211,13 @@ def estimate(
         One of them, or ``"auto"`` for all that need no more than class sizes.
     independence : Independence, optional
         What an engine found of the columns; the log-linear model needs it.
+    clustered : ClusteredClasses, optional
+        The clusters that the records come from, where whole clusters were drawn: bounds alone.
 
     Returns
     -------
     PopulationEstimate
-        The bounds, and an estimate a model.
+        The bounds, and one estimate per model.
 
     See Also
     --------
@@ -227,18 +233,24 @@ def estimate(
     """
     check_model(model)
     instance_of(sample, Sample, "sample")
+    if clustered is not None and model != "auto":
+        raise ArgumentError(
+            f"model={model!r} takes persons to be drawn singly: leave it out with cluster="
+        )
     if sample.n == sample.N:
         return _whole(sample, model)
     if model == "loglinear" and independence is None and sample.s(1):
         raise ArgumentError(
             "the log-linear model needs the columns: call it on the table, not on its class sizes"
         )
-    outcome = bounds(sample)
+    outcome = bounds(sample, clustered)
     if outcome.widened > 1:
         warn_of_approximation(
             "the class sizes are not those of a simple random sample (were small classes removed "
             "from it?): the bounds are no longer 95% ones, and no model holds"
         )
+    if clustered is not None:
+        return _result(sample, outcome, [])
     if model == "auto":
         return _result(sample, outcome, [_tried(sample, name, outcome) for name in _asked(sample)])
     result = _result(sample, outcome, [_one(sample, model, outcome, independence)])
