@@ -139,12 +139,14 @@ def compare_states(before: State, current: State) -> Comparison:
     return current.compare(before)
 
 
-def compare_all(earlier: Sequence[State], current: State) -> Iterator[Comparison]:
+def compare_all(
+    earlier: Sequence[State], current: State, *, by_parts: bool = False
+) -> Iterator[Comparison]:
     """Compare a state with each earlier one, then with all of them together.
 
     Together means the union of those with one quasi-identifier, where there is a unit: what was
     published in two parts, and then as a whole with one person more, exposes that person by no
-    pair of releases.
+    pair of releases. With `by_parts`, people may know some columns of the quasi-identifier alone.
 
     Examples
     --------
@@ -159,4 +161,6 @@ def compare_all(earlier: Sequence[State], current: State) -> Iterator[Comparison
     """
     for item in earlier:
         current.check_same(item, "compared")
-    yield from compare_with_all([item.counts for item in earlier], current.counts)
+    yield from compare_with_all(
+        [item.counts for item in earlier], current.counts, by_parts=by_parts
+    )
