@@ -248,6 +248,19 @@ def test_another_name_makes_no_room_for_a_weaker_policy(ledger):
     assert not weakened(made("people_v2", "12"), ledger)
 
 
+def test_a_table_beside_it_makes_no_room_for_a_weaker_policy(ledger):
+    strict, weak = (Policy(**ABOUT, k=k, differencing={"k": k, "net": True}) for k in (5, 2))
+    others = OCTOBER.assign(who="other " + OCTOBER["who"])
+    publish(ledger, policy=strict)
+    both = {"people": OCTOBER, "x": others}
+    made = Release(both, {"people": strict, "x": weak}, name="11")
+    made.publish(ledger, by="Bob")
+    assert Release(both, {"people": strict, "x": weak}, name="12").check(ledger).passed
+    # The people of the one under the name of the other.
+    (finding,) = weakened(Release({"x": OCTOBER}, weak, name="12"), ledger)
+    assert "than in release 11, table people." in finding.sentence
+
+
 # ---- another key ----------------------------------------------------------------------------
 
 

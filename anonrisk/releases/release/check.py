@@ -295,13 +295,15 @@ def _weakened(
 ) -> Iterator[Finding]:
     """Return where a policy asks for less than that of the release before: to be approved.
 
-    Before is the last release that had the table by its name, whoever got it, and the last that it
-    is compared with, whatever it was called there: neither another table nor another name in
-    between makes room for a weaker policy.
+    Before is the last release that had the table by its name, whoever got it, and all that it is
+    compared with of the last such release, whatever they were called there: neither another table
+    nor another name in between or beside it makes room for a weaker policy.
     """
     last = ledger.entries().last_with(table.name)
     own = [] if last is None else [EarlierTable.of(last, table.name)]
-    for place in dict.fromkeys((*own, *earlier.get(table.name, ())[-1:])):
+    compared = earlier.get(table.name, ())
+    others = [item for item in compared if item.entry == compared[-1].entry]
+    for place in dict.fromkeys((*own, *others)):
         manifest = ledger.manifest(place.release, revision=place.revision)
         stated = next(item.verdict for item in manifest.tables if item.name == place.table)
         before = Verdict.from_json(json.dumps(stated))
@@ -388,6 +390,11 @@ class EarlierTable:
     def of(cls, entry: LedgerEntry, table: str) -> Self:
         """Take the place of an entry."""
         return cls(entry.release, entry.revision, table)
+
+    @property
+    def entry(self) -> tuple[str, int]:
+        """What names the entry, whatever the table is called."""
+        return self.release, self.revision
 
     def called(self, table: str) -> str:
         """Name the release, and the table where it had another name than now."""
