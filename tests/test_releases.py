@@ -216,6 +216,37 @@ def test_who_knows_some_of_the_columns_learns_what_no_class_of_all_columns_tells
     assert release(first, "second", policy).check(ledger).passed
 
 
+@pytest.mark.parametrize("renamed", [False, True])
+@pytest.mark.parametrize("change", ["came", "moved", "came again"])
+@pytest.mark.parametrize("means", ["value", "drop"])
+def test_a_missing_value_that_counts_as_none_hides_nobody(ledger, means, change, renamed):
+    some = pd.DataFrame({"who": list("abcdef"), "zip": "1011", "illness": ["hiv"] * 5 + [None]})
+    before = {
+        "came": PEOPLE,
+        "moved": pd.concat([PEOPLE, some.assign(zip="1012")]),
+        "came again": pd.concat([PEOPLE, some.assign(illness=["flu", "gout"] * 3)]),
+    }[change]
+    now = pd.concat([before if change == "came again" else PEOPLE, some])
+    before, now = (table.reset_index(drop=True) for table in (before, now))
+    if renamed:
+        now["who"] += " again"
+    policy = Policy(
+        quasi="zip",
+        sensitive="illness",
+        unit="who",
+        missing_sensitive=means,
+        max_dropped_fraction=0.5 if means == "drop" else None,
+        k=5,
+        ldiv={"l": 2},
+        differencing={"k": 5, "net": True},
+    )
+    release(before, policy=policy).publish(ledger, by="me")
+    one = found(release(now, "second", policy).check(ledger))
+    # By net changes, five at least have come again with hiv.
+    told = means == "drop" or (change == "came again" and renamed)
+    assert one.status == ("fail" if told else "pass")
+
+
 def test_a_table_of_another_name_is_the_same_table(ledger):
     release().publish(ledger, by="me")
     verdict = Release({"people_v2": PEOPLE.drop(index=11)}, POLICY, name="second").check(ledger)
