@@ -422,8 +422,8 @@ def _compared(
 ) -> Iterator[tuple[str, Comparison | Problem]]:
     """Compare a table with each that was published before, and with all of them together."""
     states, missing = [state for _, state in held], table.policy.missing_sensitive
-    asked = {"by_parts": table.by_parts, "missing_sensitive": missing}
-    result = attempt(lambda: list(compare_all(states, current, **asked)))
+    found = compare_all(states, current, by_parts=table.by_parts, missing_sensitive=missing)
+    result = attempt(lambda: list(found))
     names = [place.called(table.name) for place, _ in held]
     if isinstance(result, Problem):
         # Also where there is nothing to compare with: without a name it would be told nowhere.
