@@ -172,9 +172,10 @@ class LedgerEntries(PrintedTable):
         for done in self.items[entry.number :]:
             for number, changed in done.details.get("states", {}).items():
                 first = int(number)
-                later = (item.held for item in self.items[first:] if item != entry)
+                others = [item for item in self.items[first:] if item != entry]
+                later = {table for item in others for table in item.held}
                 tables = {(self.items[first - 1].audience, table) for table in changed}
-                if first < entry.number and entry.held & tables - set().union(*later):
+                if first < entry.number and (entry.held & tables) - later:
                     raise LedgerError(
                         f"states of release {self.items[first - 1].release!r} were deleted or "
                         f"changed (entry {done.number:,}, {done.action}) because {entry.release!r} "
