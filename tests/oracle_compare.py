@@ -136,7 +136,8 @@ def net(before, now, *, persons=False):
             more = counts[mine] - counts[other]
             told = max(more.values(), default=0) if persons else more.total()
             n = max(told, sizes[mine] - sizes[other])
-            known = len(more) == 1 and told == n and len(counts[mine]) > 1
+            # All who changed have it, and not all of the class.
+            known = any(new == n and counts[mine][v] < sizes[mine] for v, new in more.items())
             sides.append((n, n if known else 0))
         found[cls] = sides
     return found

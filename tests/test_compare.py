@@ -21,7 +21,7 @@ from anonrisk.errors import ArgumentError, EmptyTableError, StateError, WrongKey
 from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
 from anonrisk.measures.counts.question import Question
 from anonrisk.releases.compare.compare import compare_all
-from anonrisk.releases.compare.difference import compare_counts
+from anonrisk.releases.compare.difference import compare_counts, compare_with_all
 from anonrisk.releases.compare.numbers import NumberedHashes, interned
 
 FATES = [fate for fate in product((None, "a", "b"), repeat=2) if any(fate)]
@@ -298,6 +298,24 @@ def test_a_second_value_of_one_person_hides_no_other():
     for rows, one_more in ((came, (100, "a", "flu")), (again, (0, "a", "gout"))):
         for now in ([*before, *rows], [*before, *rows, one_more]):
             assert check(before, now).learned_values() == 5
+
+
+def test_a_second_value_of_a_newcomer_hides_no_other_from_several_releases_or_net_changes():
+    base = [(who, "a", ("flu", "cold", "gout")[who % 3]) for who in range(12)]
+    came = [(who, "a", "hiv") for who in range(100, 105)]
+    for now in (came, [*came, (100, "a", "flu")]):
+        earlier = [keyed(base[:8]), keyed(base[4:])]
+        found = list(compare_with_all(earlier, keyed([*base, *now])))
+        assert [one.at_risk(2) for one in found] == [0, 0, 5]
+        net = check([(f"was {who}", *rest) for who, *rest in base], [*base, *now])
+        assert net.learned_values() == 5
+
+
+def test_what_a_class_told_before_excuses_no_other_value():
+    others = [(who, "b", ("flu", "cold")[who % 2]) for who in range(10, 16)]
+    before = [*((who, "a", "flu") for who in range(5)), *others]
+    now = [*((who, "b", "hiv") for who in range(5)), *others]
+    assert check(before, now).learned_values() == 5
 
 
 def test_all_who_came_again_with_one_value():

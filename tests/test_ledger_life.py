@@ -248,6 +248,19 @@ def test_another_name_makes_no_room_for_a_weaker_policy(ledger):
     assert not weakened(made("people_v2", "12"), ledger)
 
 
+def test_a_table_beside_it_makes_no_room_for_a_weaker_policy(ledger):
+    strict, weak = (Policy(**ABOUT, k=k, differencing={"k": k, "net": True}) for k in (5, 2))
+    others = OCTOBER.assign(who="other " + OCTOBER["who"])
+    publish(ledger, policy=strict)
+    both = {"people": OCTOBER, "x": others}
+    made = Release(both, {"people": strict, "x": weak}, name="11")
+    made.publish(ledger, by="Bob")
+    assert Release(both, {"people": strict, "x": weak}, name="12").check(ledger).passed
+    # The people of the one under the name of the other.
+    (finding,) = weakened(Release({"x": OCTOBER}, weak, name="12"), ledger)
+    assert "than in release 11, table people." in finding.sentence
+
+
 # ---- another key ----------------------------------------------------------------------------
 
 
@@ -366,9 +379,14 @@ def test_old_states_go_and_the_last_of_every_table_stays(ledger, monkeypatch):
         "4": ("people",),
         "5": ("people",),
     }
-    # What nobody received goes; of a table that some hold, the last stays.
+    # The last that is held stays, and what followed it: somebody may have received that after all.
+    assert ledger.expire(dt.date(2030, 1, 1), **WHY) is None
+    append("6", "people")
     ledger.expire(dt.date(2030, 1, 1), **WHY)
-    assert [item.tables for item in ledger.verify() if item.tables] == [("once",), ("people",)]
+    assert {item.release: item.tables for item in ledger.verify() if item.tables} == {
+        "1": ("once",),
+        "6": ("people",),
+    }
     assert ledger.manifest("5").release == "5"
     assert ledger.expire(dt.date(2030, 1, 1), **WHY) is None
     for wrong in ("2026-01-01", None, dt.datetime(2026, 1, 1, tzinfo=dt.UTC)):
@@ -384,6 +402,21 @@ def test_what_expired_is_compared_with_no_more(ledger):
     assert later.check(ledger).earlier == ("10", "11")
     ledger.expire(tomorrow, **WHY)
     assert later.check(ledger).earlier == ("11",)
+    # Nothing else of the table is left.
+    with pytest.raises(LedgerError, match=r"'10' were .* because '11' followed"):
+        ledger.withdraw("11", received=False, **WHY)
+    publish(ledger, OCTOBER.iloc[10:].reset_index(drop=True), name="12")
+    assert ledger.withdraw("11", received=False, **WHY).action == "withdraw"
+
+
+def test_the_last_state_of_every_audience_stays(ledger):
+    tomorrow = dt.datetime.now(dt.UTC).date() + dt.timedelta(days=1)
+    publish(ledger, audience="a")
+    publish(ledger, NOVEMBER.drop(index=range(8, 30)), name="11", audience="b", separate=["a"])
+    assert ledger.expire(tomorrow, **WHY) is None
+    with pytest.raises(LedgerError, match="without them first, for a, with this"):
+        ledger.erase("p7", **WHY)
+    assert release(NOVEMBER, "12", audience="a", separate=["b"]).check(ledger).status == "fail"
 
 
 # ---- who is erased --------------------------------------------------------------------------
@@ -458,12 +491,18 @@ def test_an_erasure_holds_after_a_withdrawal_and_under_another_key(ledger):
     publish(ledger)
     ledger.withdraw("10", received=False, **WHY)
     ledger.rotate(OTHER, **WHY)
-    # Nobody has it, so that nobody learns from their going.
+    # Somebody may have received it after all: nobody would see that they alone are gone.
+    with pytest.raises(LedgerError, match="'10', has this person"):
+        ledger.erase("p7", **WHY)
+    publish(ledger, NOVEMBER, name="11")
     ledger.erase("p7", **WHY)
     ledger.withdraw("10", **WHY)
-    (state,) = (state for _, state in ledger.states("people"))
+    state, _ = (state for _, state in ledger.states("people"))
     assert state == OCTOBER.drop(index=7).anon.state("zip", unit="who", key=KEY)
-    assert len(ledger.verify()) == 5
+    assert len(ledger.verify()) == 6
+    # Only that release lacks them.
+    with pytest.raises(LedgerError, match=r"'10' were .*erase\) because '11' followed"):
+        ledger.withdraw("11", received=False, **WHY)
 
 
 def test_states_without_a_unit_hold_no_person(ledger):

@@ -180,6 +180,73 @@ def test_a_ledger_without_the_budget_is_no_pass_from_the_first_release_on(ledger
     assert "add the budget differencing, as differencing: {k: 5}" in found(verdict).sentence
 
 
+@pytest.mark.parametrize("change", ["came", "stayed"])
+def test_who_knows_some_of_the_columns_learns_what_no_class_of_all_columns_tells(ledger, change):
+    budgets = {"k": 5, "ldiv": {"l": 2}}
+    policy = Policy.from_dict(
+        {
+            "version": 1,
+            "roles": {"quasi": ["zip", "age"], "sensitive": ["illness"], "unit": "who"},
+            "missing_sensitive": "error",
+            "qids": [
+                {"columns": ["zip"], "budgets": {**budgets, "differencing": {"k": 5}}},
+                {"columns": ["age"], "budgets": budgets},
+            ],
+        }
+    )
+
+    def rows(start, n, zipped, age, *ill):
+        whole = {"who": range(start, start + n), "zip": zipped, "age": age}
+        return pd.DataFrame(whole).assign(illness=[ill[i % len(ill)] for i in range(n)])
+
+    here = rows(0, 10, "1011", 40, "flu", "gout")
+    away = [rows(100 * age, 10, "1012", age, "flu", "gout") for age in (30, 40, 50)]
+    if change == "came":
+        # Whoever knows the five newcomers of 1011 sees that all five new rows say hiv.
+        tables, n = ([here, *away], [here, rows(10, 5, "1011", 30, "hiv"), *away]), 5
+    else:
+        # Whoever knows who stays in 1011 sees which row does.
+        one, others = rows(10, 1, "1011", 30, "flu"), rows(20, 10, "1011", 50, "flu", "gout")
+        tables, n = ([here, one, *away], [others, one, *away]), 1
+    first, second = (pd.concat(item, ignore_index=True) for item in tables)
+    release(first, policy=policy).publish(ledger, by="me")
+    assert policy.check(second).findings[0].passed
+    assert found(release(second, "second", policy).check(ledger)).value == n
+    # Where nothing changes, nothing is told.
+    assert release(first, "second", policy).check(ledger).passed
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+@pytest.mark.parametrize("change", ["came", "moved", "came again"])
+@pytest.mark.parametrize("means", ["value", "drop"])
+def test_a_missing_value_that_counts_as_none_hides_nobody(ledger, means, change, renamed):
+    some = pd.DataFrame({"who": list("abcdef"), "zip": "1011", "illness": ["hiv"] * 5 + [None]})
+    before = {
+        "came": PEOPLE,
+        "moved": pd.concat([PEOPLE, some.assign(zip="1012")]),
+        "came again": pd.concat([PEOPLE, some.assign(illness=["flu", "gout"] * 3)]),
+    }[change]
+    now = pd.concat([before if change == "came again" else PEOPLE, some])
+    before, now = (table.reset_index(drop=True) for table in (before, now))
+    if renamed:
+        now["who"] += " again"
+    policy = Policy(
+        quasi="zip",
+        sensitive="illness",
+        unit="who",
+        missing_sensitive=means,
+        max_dropped_fraction=0.5 if means == "drop" else None,
+        k=5,
+        ldiv={"l": 2},
+        differencing={"k": 5, "net": True},
+    )
+    release(before, policy=policy).publish(ledger, by="me")
+    one = found(release(now, "second", policy).check(ledger))
+    # By net changes, five at least have come again with hiv.
+    told = means == "drop" or (change == "came again" and renamed)
+    assert one.status == ("fail" if told else "pass")
+
+
 def test_a_table_of_another_name_is_the_same_table(ledger):
     release().publish(ledger, by="me")
     verdict = Release({"people_v2": PEOPLE.drop(index=11)}, POLICY, name="second").check(ledger)
@@ -458,7 +525,7 @@ def test_the_digest_names_everything_that_is_said():
             made,
             release(name="second"),
             release(audience="others"),
-            release(separate=["others"]),
+            release(audience="others", separate=["insurers"]),
             release(approvers=approvers("Ada")),
             release(approvals=1, approvers=approvers("Ada")),
             release(waivers=[WAIVER]),
@@ -539,6 +606,8 @@ def test_a_document_in_yaml_and_json_is_the_same(tmp_path):
         ({"approvers": None}, "2 approvals asked for, and approvers names 0 persons"),
         ({"approvers": ["Ada"]}, "approvers is a mapping of names"),
         ({"separate": ["researchers"]}, "cannot be separate from itself"),
+        ({"separate": ["insurers", "Public"]}, "what is public reaches every audience"),
+        ({"audience": None}, "what is public reaches every audience"),
         ({"waivers": [{"budget": "k"}]}, "has no table"),
         ({"waivers": [WAIVER]}, "budget 'differencing', which the policy of 'people' does not"),
     ],

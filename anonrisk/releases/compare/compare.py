@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
+from anonrisk.pseudonyms.encoding import MISSING, value_hashes
 from anonrisk.pseudonyms.keys import Key
 from anonrisk.releases.compare.difference import compare_with_all
 from anonrisk.releases.state.state import State, state
@@ -139,12 +140,19 @@ def compare_states(before: State, current: State) -> Comparison:
     return current.compare(before)
 
 
-def compare_all(earlier: Sequence[State], current: State) -> Iterator[Comparison]:
+def compare_all(
+    earlier: Sequence[State],
+    current: State,
+    *,
+    by_parts: bool = False,
+    missing_sensitive: str | None = None,
+) -> Iterator[Comparison]:
     """Compare a state with each earlier one, then with all of them together.
 
     Together means the union of those with one quasi-identifier, where there is a unit: what was
     published in two parts, and then as a whole with one person more, exposes that person by no
-    pair of releases.
+    pair of releases. With `by_parts`, people may know some columns of the quasi-identifier alone;
+    with `missing_sensitive` "drop", a missing value is none, and hides nobody.
 
     Examples
     --------
@@ -159,4 +167,9 @@ def compare_all(earlier: Sequence[State], current: State) -> Iterator[Comparison
     """
     for item in earlier:
         current.check_same(item, "compared")
-    yield from compare_with_all([item.counts for item in earlier], current.counts)
+    blanks = {
+        name: value_hashes(current.key, name, [MISSING])
+        for name in (current.counts.sensitive if missing_sensitive == "drop" else ())
+    }
+    counts = [item.counts for item in earlier]
+    yield from compare_with_all(counts, current.counts, by_parts=by_parts, blanks=blanks)

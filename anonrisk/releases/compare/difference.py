@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,20 +42,24 @@ from anonrisk.releases.compare.numbers import (
 from anonrisk.releases.compare.renewed import chance_by_churn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import Name, Qid
     from anonrisk.measures.counts.keyed import KeyedCounts
     from anonrisk.pseudonyms.encoding import Hashes
-    from anonrisk.releases.compare.numbers import NumberedRelease
+    from anonrisk.releases.compare.numbers import NumberedRelease, NumberedValues
 
 
 # ---- net changes --------------------------------------------------------------------------------
 
 
 def _net_difference(
-    counts: tuple[KeyedCounts, KeyedCounts], before: NumberedRelease, current: NumberedRelease
+    counts: tuple[KeyedCounts, KeyedCounts],
+    before: NumberedRelease,
+    current: NumberedRelease,
+    *,
+    by_parts: bool,
 ) -> Comparison:
     """Compare the sizes of classes, and where values are known their numbers in each class.
 
@@ -65,7 +69,7 @@ def _net_difference(
     """
     n = len(current.numbers.classes)
     sizes = [added_up(item.cls, _counted(item, item.rows), n) for item in (before, current)]
-    columns = [_net_values(before, current, name) for name in current.values]
+    columns = [_net_values(before, current, name, by_parts=by_parts) for name in current.values]
     gone, come = np.maximum(sizes[0] - sizes[1], 0), np.maximum(sizes[1] - sizes[0], 0)
     for column in columns:
         gone, come = np.maximum(gone, column.certain[0]), np.maximum(come, column.certain[1])
@@ -73,7 +77,9 @@ def _net_difference(
     groups, least = np.concatenate((gone, come)), np.concatenate(sizes)
     kind = np.repeat([CHANGES.index(REMOVED), CHANGES.index(ADDED)], n)
     learned = {
-        name: np.concatenate((column.learned(0, gone), column.learned(1, come)))
+        name: np.concatenate(
+            [column.learned(i, item, sizes[i]) for i, item in enumerate((gone, come))]
+        )
         for name, column in zip(current.values, columns, strict=True)
     }
     anything = np.logical_or.reduce([*learned.values(), np.zeros(2 * n, dtype=bool)])
@@ -112,6 +118,9 @@ class _NetValues:
     there: tuple[Integers, Integers]
     n_classes: int
     of_persons: bool
+    by_parts: bool
+    # Of records or persons whose value is known, by class, in each release; None if all are.
+    known: tuple[Integers, Integers] | None
 
     @cached_property
     def certain(self) -> tuple[Integers, Integers]:
@@ -121,17 +130,25 @@ class _NetValues:
             (np.maximum if self.of_persons else np.add).at(result, self.cls, change)
         return less, more
 
-    def learned(self, which: int, changed: Integers) -> Booleans:
-        """Return in which classes all who changed have one value, and the class has others."""
-        n_values = np.bincount(self.cls[self.changes[which] > 0], minlength=self.n_classes)
-        in_class = np.bincount(self.cls[self.there[which] > 0], minlength=self.n_classes)
-        known: Booleans = (n_values == 1) & (self.certain[which] == changed) & (in_class > 1)
+    def learned(self, which: int, changed: Integers, size: Integers) -> Booleans:
+        """Return in which classes all who changed have some value, and not all of the class."""
+        change, there = self.changes[which], self.there[which]
+        if self.known is not None:
+            size = self.known[which]
+            changed = np.maximum(size - self.known[1 - which], self.certain[which])
+        by_all = (change > 0) & (change == changed[self.cls])
+        if not self.by_parts:
+            by_all &= there < size[self.cls]
+        known = np.zeros(self.n_classes, dtype=bool)
+        known[self.cls[by_all]] = True
         return known
 
 
-def _net_values(before: NumberedRelease, current: NumberedRelease, name: Name) -> _NetValues:
+def _net_values(
+    before: NumberedRelease, current: NumberedRelease, name: Name, *, by_parts: bool
+) -> _NetValues:
     releases, n_values = (before, current), len(current.numbers.values[name])
-    columns = [item.values[name] for item in releases]
+    columns = [item.known(name) for item in releases]
     pair, result = numbered(
         np.concatenate(
             [
@@ -147,9 +164,28 @@ def _net_values(before: NumberedRelease, current: NumberedRelease, name: Name) -
     )
     changes = (np.maximum(old - new, 0), np.maximum(new - old, 0))
     n_classes = len(current.numbers.classes)
+    known = None
+    if name in current.numbers.blanks:
+        before_known, now_known = (
+            _known_of_classes(item, own) for item, own in zip(releases, columns, strict=True)
+        )
+        known = before_known, now_known
     return _NetValues(
-        result // n_values, changes, (old, new), n_classes, current.numbers.n_persons > 0
+        result // n_values,
+        changes,
+        (old, new),
+        n_classes,
+        current.numbers.n_persons > 0,
+        by_parts,
+        known,
     )
+
+
+def _known_of_classes(release: NumberedRelease, own: NumberedValues) -> Integers:
+    """Count by class the records, or the persons, who have some value."""
+    rows = added_up(own.entry, own.rows, len(release.cls))
+    times = np.minimum(rows, 1) if release.numbers.n_persons else rows
+    return added_up(release.cls, times, len(release.numbers.classes))
 
 
 _ADDED, _REMOVED, _STAYED, _MOVED = map(CHANGES.index, (ADDED, REMOVED, STAYED, MOVED))
@@ -184,29 +220,37 @@ def compare_counts(
     """
     refuse_different(before, keyed_counts)
     numbers = numbered_releases([before, keyed_counts])
-    return _compared((before, keyed_counts), *numbers, by_rows=not of_several)
+    return _compared((before, keyed_counts), *numbers, by_rows=not of_several, by_parts=False)
 
 
 def compare_with_all(
-    earlier: Sequence[KeyedCounts], keyed_counts: KeyedCounts
+    earlier: Sequence[KeyedCounts],
+    keyed_counts: KeyedCounts,
+    *,
+    by_parts: bool = False,
+    blanks: Mapping[Name, Hashes] | None = None,
 ) -> Iterator[Comparison]:
     """Compare the keyed counts of a release with each earlier one, then with them together.
 
-    Together are those with one quasi-identifier, where there is a unit.
+    Together are those with one quasi-identifier, where there is a unit. With `by_parts` only some
+    of its columns may be known, of which classes are larger: that one of these has not changed, or
+    tells a value alone, then excuses nothing. `blanks` are the hashes of missing values, by
+    column, where these count as none.
     """
     if not earlier:
         return
     for before in earlier:
         refuse_different(before, keyed_counts)
-    *numbers, current = numbered_releases([*earlier, keyed_counts])
+    *numbers, current = numbered_releases([*earlier, keyed_counts], blanks)
     unions: dict[Qid, list[NumberedRelease]] = {}
     for before, item in zip(earlier, numbers, strict=True):
-        yield _compared((before, keyed_counts), item, current, by_rows=True)
+        yield _compared((before, keyed_counts), item, current, by_rows=True, by_parts=by_parts)
         unions.setdefault(before.qid, []).append(item)
     for qid, releases in unions.items():
         if len(releases) > 1 and keyed_counts.unit is not None:
             one = next(before for before in earlier if before.qid == qid)
-            yield _compared((one, keyed_counts), together(releases), current, by_rows=False)
+            every = together(releases)
+            yield _compared((one, keyed_counts), every, current, by_rows=False, by_parts=by_parts)
 
 
 def _compared(
@@ -215,14 +259,15 @@ def _compared(
     current: NumberedRelease,
     *,
     by_rows: bool,
+    by_parts: bool,
 ) -> Comparison:
     if not current.numbers.n_persons:
-        return _net_difference(counts, before, current)
-    pairs = _Pairs.of(before, current, by_rows=by_rows)
+        return _net_difference(counts, before, current, by_parts=by_parts)
+    pairs = _Pairs.of(before, current, by_rows=by_rows, by_parts=by_parts)
     if pairs.n_of(pairs.in_before & pairs.in_now):
         return _by_person(counts, pairs)
     n_before, n_now = pairs.n_of(pairs.in_before), pairs.n_of(pairs.in_now)
-    net = _net_difference(counts, before, current)
+    net = _net_difference(counts, before, current, by_parts=by_parts)
     return replace(net, n_before=n_before, n_now=n_now, n_both=0)
 
 
@@ -360,9 +405,13 @@ class _Pairs:
     times: Integers
     # Whether it matters how many rows a pair has.
     by_rows: bool
+    # Whether some columns of a class may be known, and not the others.
+    by_parts: bool
 
     @classmethod
-    def of(cls, before: NumberedRelease, current: NumberedRelease, *, by_rows: bool) -> _Pairs:
+    def of(
+        cls, before: NumberedRelease, current: NumberedRelease, *, by_rows: bool, by_parts: bool
+    ) -> _Pairs:
         somewhere = np.flatnonzero(before.alike | current.alike)
         kind, every = numbered(combined([before.alike[somewhere], current.alike[somewhere]]))
         place = np.full(len(before.alike), NONE)
@@ -390,6 +439,7 @@ class _Pairs:
             now=is_in[1],
             times=np.bincount(kind),
             by_rows=by_rows,
+            by_parts=by_parts,
         )
 
     def n_of(self, some: Booleans) -> int:
@@ -498,12 +548,18 @@ def _places(
 
 
 def all_alike(group: Integers, value: Integers) -> Booleans:
-    """Return for each member whether all of the group have its value."""
+    """Return for each member whether all of the group have its value, but for who has none."""
     item = np.empty(group.max(initial=0) + 1, dtype=value.dtype)
-    item[group] = value
+    known = value != NONE
+    item[group[known]] = value[known]
     differs = np.zeros(len(item), dtype=bool)
-    differs[group[value != item[group]]] = True
+    differs[group[known & (value != item[group])]] = True
     return ~differs[group]
+
+
+def _set_numbers(sums: Hashes) -> Integers:
+    """Number sums of hashes, equal ones alike; -1 where nothing is summed."""
+    return np.where(sums.any(axis=1), interned(sums)[0], NONE)
 
 
 @dataclass(frozen=True)
@@ -555,6 +611,8 @@ class _Groups:
         pairs = self.pairs
         cls = pairs.cls[self.pair]
         same = (pairs.size_before[cls] == self.size) & (pairs.size_now[cls] == self.size)
+        if pairs.by_parts and ((pairs.before != pairs.now) | (pairs.more_rows != 0)).any():
+            same[:] = False
         differs: Booleans = (self.kind != _STAYED) | ~same
         return differs
 
@@ -566,26 +624,31 @@ class _Groups:
         for side in sides:
             value = side.of_pair[self.pair]
             # Who moved shares a group with nobody else: the numbers may be others.
-            value[has_moved] = interned(side.sums[self.person[has_moved]])[0]
+            value[has_moved] = _set_numbers(side.sums[self.person[has_moved]])
             if other_rows.any():
                 # Of who has other rows than before, these rows are what is learned.
-                difference = interned(sides[1].rows - sides[0].rows)[0]
+                difference = _set_numbers(sides[1].rows - sides[0].rows)
                 value = np.where(other_rows, difference[self.pair], value)
             known |= (value != NONE) & all_alike(self.group, value)
             summary |= np.where(has_moved, side.told_person[self.person], side.told[self.pair])
+        # What a class of theirs tells may be another value.
+        told = (known & summary & self.changed).any()
         known &= ~summary
-        one_each = all(all_different(self.pairs.person[side.pair]) for side in sides)
-        # Values of several releases together never stood beside each other.
-        if self.pairs.by_rows and (other_rows.any() or not one_each):
+        one_each = all(all_different(self.pairs.person[side.pair]) for side in self._asked(sides))
+        if told or other_rows.any() or not one_each:
             known |= self._shared(sides)
         result = np.zeros(len(self.pairs.times), dtype=bool)
         result[self.person[known & self.changed]] = True
         return result
 
+    def _asked(self, sides: Sequence[Any]) -> Sequence[Any]:
+        """Return those of sides whose values stood beside each other: of one release each."""
+        return sides if self.pairs.by_rows else sides[1:]
+
     def _shared(self, sides: tuple[_Side, _Side]) -> Booleans:
         """Return whose group all have some value, beside others, that not all of a class have."""
         pairs, n_values = self.pairs, sides[0].n_values
-        n_pairs, everybody = len(pairs.cls), np.bincount(self.group)
+        n_pairs, n_groups = len(pairs.cls), self.group.max(initial=-1) + 1
         # Who moved is a member by all of their classes, others by one.
         holder = np.arange(n_pairs)
         holder = np.where(pairs.moved[pairs.person], n_pairs + pairs.person, holder)
@@ -593,9 +656,12 @@ class _Groups:
         told = np.concatenate([key[side.of_class] for key, side in zip(held, sides, strict=True)])
         known = np.zeros(len(self.group), dtype=bool)
 
-        def mark(members: Integers, keys: Integers) -> None:
+        def mark(members: Integers, keys: Integers, holders: Integers) -> None:
             at = np.full(n_pairs + len(pairs.times), NONE)
             at[np.where(self.pair == NONE, n_pairs + self.person, self.pair)[members]] = members
+            # All of whom anything is known.
+            some = at[np.unique(holders)]
+            everybody = np.bincount(self.group[some[some != NONE]], minlength=n_groups)
             keys = np.unique(keys[~np.isin(keys, told)])
             member, value = at[keys // n_values], keys % n_values
             member, value = member[member != NONE], value[member != NONE]
@@ -604,16 +670,16 @@ class _Groups:
             known[member[by_all[number]]] = True
 
         other_rows = self.kind >= _OTHER_ROWS
-        for keys in held:
-            mark(np.flatnonzero(~other_rows), keys)
+        for keys in self._asked(held):
+            mark(np.flatnonzero(~other_rows), keys, keys // n_values)
         if other_rows.any():
             number, every = numbered(np.concatenate(held))
             more = np.concatenate((-sides[0].times, sides[1].times))
             change = np.bincount(number, weights=more, minlength=len(every))
             for keys in (every[change > 0], every[change < 0]):
-                mark(np.flatnonzero(other_rows), keys)
+                mark(np.flatnonzero(other_rows), keys, every[change != 0] // n_values)
         # Of a group all or none are marked, but for who has no value.
-        by_group = np.zeros(len(everybody), dtype=bool)
+        by_group = np.zeros(n_groups, dtype=bool)
         by_group[self.group[known]] = True
         return by_group[self.group]
 
@@ -647,13 +713,13 @@ class _Side:
     @classmethod
     def of(cls, pairs: _Pairs, which: int, name: Name) -> _Side:
         release, places = pairs.releases[which], pairs.places[which]
-        own, hashes = release.values[name], release.numbers.values[name]
+        own, hashes = release.known(name), release.numbers.values[name]
         values = hashes[own.value]
-        number, _ = interned(summed(own.entry, values, len(release.cls)))
+        number = _set_numbers(summed(own.entry, values, len(release.cls)))
         of_pair = np.full(len(pairs.cls), NONE)
         of_pair[places] = number
         summary = np.zeros(len(pairs.cls), dtype=bool)
-        summary[places] = all_alike(pairs.cls[places], number)
+        summary[places] = all_alike(pairs.cls[places], number) & (not pairs.by_parts)
         told_person = np.zeros(len(pairs.times), dtype=bool)
         told_person[pairs.person[summary]] = True
         pair = places[own.entry]
@@ -663,8 +729,9 @@ class _Side:
             person, value = np.divmod(numbered(person * len(hashes) + value)[1], len(hashes))
         sums = summed(person, hashes[value], len(pairs.times))
         of_value = numbered(pairs.cls[pair] * len(hashes) + own.value)[0]
-        everybody = np.bincount(pairs.cls[places], minlength=len(pairs.hashes))
+        everybody = np.bincount(pairs.cls[places[number != NONE]], minlength=len(pairs.hashes))
         of_class = np.bincount(of_value)[of_value] == everybody[pairs.cls[pair]]
+        of_class &= not pairs.by_parts
         return cls(
             of_pair,
             summary,

@@ -12,7 +12,7 @@ from anonrisk.engines.renumber import numbered
 from anonrisk.errors import StateError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import Name
@@ -154,6 +154,8 @@ class SharedNumbers:
     n_persons: int
     classes: Hashes
     values: dict[Name, Hashes]
+    # The number of a missing value, where there is one and it counts as none.
+    blanks: dict[Name, int]
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,12 @@ class NumberedRelease:
     person: Integers
     rows: Integers
     values: dict[Name, NumberedValues]
+
+    def known(self, name: Name) -> NumberedValues:
+        """Return the values of a column, without missing ones where these count as none."""
+        own = self.values[name]
+        kept = own.value != self.numbers.blanks.get(name, NONE)
+        return NumberedValues(own.entry[kept], own.value[kept], own.rows[kept])
 
     @cached_property
     def alike(self) -> Integers:
@@ -231,8 +239,13 @@ def combined(keys: Sequence[Integers]) -> Integers:
     return result
 
 
-def numbered_releases(releases: Sequence[KeyedCounts]) -> list[NumberedRelease]:
-    """Number the persons, classes and values of releases with the same unit and columns alike."""
+def numbered_releases(
+    releases: Sequence[KeyedCounts], blanks: Mapping[Name, Hashes] | None = None
+) -> list[NumberedRelease]:
+    """Number the persons, classes and values of releases with the same unit and columns alike.
+
+    With `blanks`, what a missing value of each column hashes to, these count as none.
+    """
     *earlier, last = releases
     persons, n_persons = [np.empty(0, dtype=np.int64)] * len(releases), 0
     if last.persons is not None:
@@ -248,9 +261,13 @@ def numbered_releases(releases: Sequence[KeyedCounts]) -> list[NumberedRelease]:
         name: numbered_alike([item.values[name].values for item in releases])
         for name in last.sensitive
     }
-    shared = SharedNumbers(
-        n_persons, classes, {name: every for name, (_, every) in columns.items()}
-    )
+    values = {name: every for name, (_, every) in columns.items()}
+    places = {
+        name: np.flatnonzero((values[name] == blank).all(axis=1))
+        for name, blank in (blanks or {}).items()
+    }
+    missing = {name: int(place[0]) for name, place in places.items() if len(place)}
+    shared = SharedNumbers(n_persons, classes, values, missing)
     return [
         NumberedRelease(
             shared,
@@ -258,8 +275,8 @@ def numbered_releases(releases: Sequence[KeyedCounts]) -> list[NumberedRelease]:
             persons[i],
             item.rows,
             {
-                name: NumberedValues(entries_of(item, name), values[i], item.values[name].rows)
-                for name, (values, _) in columns.items()
+                name: NumberedValues(entries_of(item, name), number[i], item.values[name].rows)
+                for name, (number, _) in columns.items()
             },
         )
         for i, item in enumerate(releases)

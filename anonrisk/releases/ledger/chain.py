@@ -111,6 +111,12 @@ class LedgerEntry(Document, PrintedFields):
         """The tables whose states are kept."""
         return tuple(sorted(self.states))
 
+    @property
+    def held(self) -> set[tuple[str, str]]:
+        """The audience with each of these tables, if anybody may hold them."""
+        never = self.withdrawn == NEVER_HANDED_OUT
+        return set() if never else {(self.audience, table) for table in self.states}
+
     def _rows(self) -> list[list[str]]:
         said = [row for row in super()._rows() if row[1]]
         return [*said, ["tables", ", ".join(map(named, self.tables)) or "-"]]
@@ -156,6 +162,25 @@ class LedgerEntries(PrintedTable):
                     f"{number} it was said that nobody received it: revision={number} (--revision "
                     f"{number}) if somebody did, revision={last.revision} to withdraw the last"
                 )
+
+    def refuse_relied_on(self, entry: LedgerEntry) -> None:
+        """Reject that nobody received what earlier states were changed for, which nothing else has.
+
+        Those of earlier releases expire, and forget whom it lacks, because later ones are compared
+        with it.
+        """
+        for done in self.items[entry.number :]:
+            for number, changed in done.details.get("states", {}).items():
+                first = int(number)
+                others = [item for item in self.items[first:] if item != entry]
+                later = {table for item in others for table in item.held}
+                tables = {(self.items[first - 1].audience, table) for table in changed}
+                if first < entry.number and (entry.held & tables) - later:
+                    raise LedgerError(
+                        f"states of release {self.items[first - 1].release!r} were deleted or "
+                        f"changed (entry {done.number:,}, {done.action}) because {entry.release!r} "
+                        "followed: withdraw it as one that may have been received"
+                    )
 
     def refuse_other(self, head: str) -> None:
         """Raise unless the ledger once had this head."""

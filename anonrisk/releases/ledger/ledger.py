@@ -349,6 +349,8 @@ class Ledger:
                 raise LedgerError(
                     f"{_named(release, revision)} was withdrawn already: {entry.withdrawn}"
                 )
+            if told == NEVER_HANDED_OUT:
+                entries.refuse_relied_on(entry)
             entries.refuse_before(about["at"])
             details = {"entry": entry.number, "withdrawn": told}
             about |= {"release": entry.release, "revision": entry.revision, "details": details}
@@ -390,7 +392,8 @@ class Ledger:
         """Delete states of releases that are older than a day; entries and manifests stay.
 
         Whoever holds those releases may compare them all the same, and nobody sees any more what
-        they learn. The last state of every table is kept, however old it is.
+        they learn. The last state of every table that an audience received is kept, however old it
+        is.
 
         Parameters
         ----------
@@ -412,17 +415,16 @@ class Ledger:
         with self._changing() as (connection, entries):
             entries.refuse_before(about["at"])
             gone: dict[str, dict[str, None]] = {}
-            later: set[str] = set()
+            later: set[tuple[str, str]] = set()
             at = moment(about["at"])
             for entry in reversed(entries.items):
                 # An entry whose clock was ahead is no younger than those that follow it.
                 at = min(at, moment(entry.at))
-                never = entry.withdrawn == NEVER_HANDED_OUT
                 for table in entry.states:
-                    if (never or table in later) and at.date() < before:
+                    if (entry.audience, table) in later and at.date() < before:
                         gone.setdefault(str(entry.number), {})[table] = None
                         self._keep_state(connection, entry.number, table, None)
-                later.update(() if never else entry.states)
+                later.update(entry.held)
             if not gone:
                 return None
             return self._write(connection, entries, {**about, "details": {"states": gone}})
@@ -447,26 +449,27 @@ class Ledger:
         with self._changing() as (connection, entries):
             entries.refuse_before(about["at"])
             gone: dict[str, dict[str, str]] = {}
-            later: set[str] = set()
+            later: set[tuple[str, str]] = set()
             for entry in reversed(entries.items):
-                never = entry.withdrawn == NEVER_HANDED_OUT
                 for (kind, table), data in self._parts(connection, entry).items():
                     rest = None if kind != _STATE else self._without(data, person)
                     if rest is None:
                         continue
-                    if not never and table not in later:
+                    if (entry.audience, table) not in later:
                         # A table that later releases lack may come back: nobody would see then
-                        # that this person alone is gone.
-                        again = ", with this table once more," if later else ""
+                        # that this person alone is gone. Nor would they in what was received after
+                        # all, or in what a separate audience gets next.
+                        again = ", with this table once more" if later else ""
                         raise LedgerError(
                             f"the last release of table {table!r}, {entry.release!r}, has this "
-                            f"person: publish one without them first{again} judged together with "
+                            f"person: publish one without them first, for {shown(entry.audience)}"
+                            f"{again}, judged together with "
                             "this one (anonrisk release mend --erased), and erase them then"
                         )
                     self._keep_state(connection, entry.number, table, rest)
                     digest = self._chain.state_digest(table, rest)
                     gone.setdefault(str(entry.number), {})[table] = digest
-                later.update(() if never else entry.states)
+                later.update(entry.held)
             if not gone:
                 raise LedgerError("no state in the ledger has this person: nothing was erased")
             return self._write(connection, entries, {**about, "details": {"states": gone}})

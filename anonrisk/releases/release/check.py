@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.policy.measure import Counted
     from anonrisk.policy.policy import Policy
+    from anonrisk.policy.rules import Rule
     from anonrisk.pseudonyms.keys import Key
     from anonrisk.releases.compare.comparison import Comparison
     from anonrisk.releases.ledger.chain import LedgerEntry
@@ -76,6 +77,20 @@ class JudgedTable:
     def unit(self) -> Name | None:
         """The column that says which person a row belongs to."""
         return None if self.counted is None else self.counted.roles.unit
+
+    @property
+    def by_parts(self) -> bool:
+        """Whether of some columns more is asked than of all: people may know these alone."""
+        names: dict[bool, set[str]] = {True: set(), False: set()}
+        for rule in self.policy.rules:
+            names[self.is_whole(rule)].update(
+                item.name for item in rule.budgets if not isinstance(item, ReleaseBudget)
+            )
+        return not names[False] <= names[True]
+
+    def is_whole(self, rule: Rule) -> bool:
+        """Return whether a rule is about every column of any quasi-identifier."""
+        return rule.every_subset_of is None and {*(rule.columns or self.qid)} == {*self.qid}
 
     def budgets(self, name: str) -> list[ReleaseBudget]:
         """The budgets of that name which need more than this table."""
@@ -280,13 +295,15 @@ def _weakened(
 ) -> Iterator[Finding]:
     """Return where a policy asks for less than that of the release before: to be approved.
 
-    Before is the last release that had the table by its name, whoever got it, and the last that it
-    is compared with, whatever it was called there: neither another table nor another name in
-    between makes room for a weaker policy.
+    Before is the last release that had the table by its name, whoever got it, and all that it is
+    compared with of the last such release, whatever they were called there: neither another table
+    nor another name in between or beside it makes room for a weaker policy.
     """
     last = ledger.entries().last_with(table.name)
     own = [] if last is None else [EarlierTable.of(last, table.name)]
-    for place in dict.fromkeys((*own, *earlier.get(table.name, ())[-1:])):
+    compared = earlier.get(table.name, ())
+    others = [item for item in compared if item.entry == compared[-1].entry]
+    for place in dict.fromkeys((*own, *others)):
         manifest = ledger.manifest(place.release, revision=place.revision)
         stated = next(item.verdict for item in manifest.tables if item.name == place.table)
         before = Verdict.from_json(json.dumps(stated))
@@ -354,7 +371,7 @@ def _after(
         return table
     current = states[table.name]
     held = list(earlier_of(table.name, current, release, ledger))
-    compared = list(_compared(table.name, current, held))
+    compared = list(_compared(table, current, held))
     earlier[table.name] = [place for place, _ in held]
     return table.with_findings(
         "differencing", [_differing(table, budget, compared) for budget in budgets]
@@ -373,6 +390,11 @@ class EarlierTable:
     def of(cls, entry: LedgerEntry, table: str) -> Self:
         """Take the place of an entry."""
         return cls(entry.release, entry.revision, table)
+
+    @property
+    def entry(self) -> tuple[str, int]:
+        """What names the entry, whatever the table is called."""
+        return self.release, self.revision
 
     def called(self, table: str) -> str:
         """Name the release, and the table where it had another name than now."""
@@ -396,11 +418,13 @@ def earlier_of(
 
 
 def _compared(
-    table: str, current: State, held: Sequence[tuple[EarlierTable, State]]
+    table: JudgedTable, current: State, held: Sequence[tuple[EarlierTable, State]]
 ) -> Iterator[tuple[str, Comparison | Problem]]:
     """Compare a table with each that was published before, and with all of them together."""
-    result = attempt(lambda: list(compare_all([state for _, state in held], current)))
-    names = [place.called(table) for place, _ in held]
+    states, missing = [state for _, state in held], table.policy.missing_sensitive
+    found = compare_all(states, current, by_parts=table.by_parts, missing_sensitive=missing)
+    result = attempt(lambda: list(found))
+    names = [place.called(table.name) for place, _ in held]
     if isinstance(result, Problem):
         # Also where there is nothing to compare with: without a name it would be told nowhere.
         yield from ((name, result) for name in names or [TOGETHER])
@@ -470,7 +494,7 @@ def comparisons(release: ReleaseParts, ledger: Ledger) -> Comparisons:
                 table.verdict.raise_for_status()
             current = table.state(ledger.state_key)
             held = list(earlier_of(name, current, release, ledger))
-            for before, result in _compared(name, current, held):
+            for before, result in _compared(table, current, held):
                 if isinstance(result, Problem):
                     raise StateError(f"table {name!r} and release {before!r}: {result.message}")
                 made.append(EarlierComparison(name, before, result))

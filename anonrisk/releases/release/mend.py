@@ -259,12 +259,9 @@ class _Needs:
             # Of fewer columns, classes are larger; the check decides about those.
             rules = [(rule, item) for rule in table.policy.rules for item in rule.budgets]
             for rule, budget in rules:
-                whole = rule.every_subset_of is None and {*(rule.columns or table.qid)} == {
-                    *table.qid
-                }
                 if isinstance(budget, Differencing):
                     ks.append(budget.k)
-                elif not whole:
+                elif not table.is_whole(rule):
                     continue
                 elif isinstance(budget, K):
                     ks.append(int(budget.limit))

@@ -229,6 +229,11 @@ class ReleaseParts:
             raise PolicyError("separate names an audience twice")
         if skeleton(self.audience) in map(skeleton, self.separate):
             raise PolicyError(f"audience {self.audience!r} cannot be separate from itself")
+        if self.separate and PUBLIC in map(skeleton, (self.audience, *self.separate)):
+            raise PolicyError(
+                "what is public reaches every audience, and none is separate from it: name the "
+                "audience of this release, and leave 'public' out of separate"
+            )
         if self.approvals > len(self.approvers):
             raise PolicyError(
                 f"{count_of(self.approvals, 'approval')} asked for, and approvers names "
