@@ -505,10 +505,8 @@ def _verdict(measured: Measured, people: People) -> dict[str, Any]:
         notes.append(cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))
     if measured.judged:
         notes += _others_broken(verdict, status)
-    warned = len(verdict.warnings)
-    if measured.judged and warned:
-        warnings = "1 limit that only warns is" if warned == 1 else f"{warned:,} that only warn are"
-        notes.append(f"{warnings} broken as well.")
+    if measured.judged:
+        notes += warned(len(verdict.warnings))
     return {
         "status": status,
         "word": word,
@@ -518,6 +516,14 @@ def _verdict(measured: Measured, people: People) -> dict[str, Any]:
         "notes": notes,
         "next": _next_steps(measured, status),
     }
+
+
+def warned(number: int) -> list[str]:
+    """Return how many limits that do not decide are broken."""
+    if not number:
+        return []
+    what = "1 limit that only warns is" if number == 1 else f"{number:,} that only warn are"
+    return [f"{what} broken as well."]
 
 
 def _headline(measured: Measured, people: People, status: str | None) -> str:
