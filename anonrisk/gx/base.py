@@ -66,7 +66,7 @@ _RECORDS = re.compile(r"(?<![$\w])record(s?)\b")
 # hiv, hiv, hiv and a missing cell are two values only if somebody says so.
 _MISSING_SENSITIVE = {
     "value": " A missing $sensitive is a value like any other.",
-    "drop": " Rows with a missing $sensitive are not judged, at most $max_dropped_fraction of them.",
+    "drop": " Rows with a missing $sensitive are not judged, at most $max_dropped_fraction of all.",
     "error": " No $sensitive may be missing.",
 }
 _TABLE = {"body": {"classes": ["table", "table-sm", "table-bordered", "mb-0"]}}

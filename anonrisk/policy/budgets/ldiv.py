@@ -128,7 +128,8 @@ class LDiv(base.SensitiveBudget):
         article = "an" if self.variant == "entropy" else "a"
         return (
             f"The least diverse class of {subject.columns} has {article} {self.variant} "
-            f"l-diversity of {value.number:.6g} in {subject.sensitive}; at least {self.limit:g} is required"
+            f"l-diversity of {value.number:.6g} in {subject.sensitive}; at least {self.limit:g} is "
+            "required"
         )
 
     @property
