@@ -300,7 +300,7 @@ def test_one_document_in_place_of_another_is_named(tmp_path, monkeypatch, capsys
     policy = Policy(quasi="zip", k=2).to_dict()
     release = {"version": 1, "tables": {"people": "people.csv"}, "policy": "policy.json"}
     plan = {"anonrisk_plan": 1, "recodings": []}
-    with pytest.raises(errors.PlanError, match="this is a policy, not a plan: anonrisk check"):
+    with pytest.raises(errors.PlanError, match="this is a policy, not a plan: anonrisk plan TABLE"):
         Plan.from_dict(policy)
     with pytest.raises(errors.PlanError, match="this is a release, not a plan"):
         Plan.from_dict(release)
@@ -314,7 +314,7 @@ def test_one_document_in_place_of_another_is_named(tmp_path, monkeypatch, capsys
     Path("t.csv").write_text("zip\n1\n")
     Path("empty.json").write_text("{}")
     for name, said in (
-        ("other.json", "'other.json': this is a policy, not a plan: anonrisk check TABLE --policy"),
+        ("other.json", "'other.json': this is a policy, not a plan: anonrisk plan TABLE --policy"),
         ("empty.json", "not a stored plan: anonrisk plan TABLE --policy FILE -o plan.json writes"),
         ("gone.json", "make one with: anonrisk plan TABLE --policy FILE -o gone.json"),
     ):

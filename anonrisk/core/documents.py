@@ -41,8 +41,7 @@ _KINDS = {
     "release": ({"tables"}, "anonrisk release check RELEASE judges it"),
     "policy": (
         {"budgets", "roles"},
-        "anonrisk check TABLE --policy FILE judges by it, and anonrisk plan TABLE --policy FILE "
-        "-o plan.json makes a plan by it",
+        "anonrisk plan TABLE --policy FILE -o plan.json makes a plan by it; check judges by it",
     ),
 }
 
