@@ -153,7 +153,10 @@ def _separate(value: Any) -> list[Any]:
 def tables_of(value: Any) -> dict[str, Any]:
     """Read the tables by their names."""
     if not isinstance(value, dict) or not value:
-        raise PolicyError("tables must be a non-empty mapping of names to tables or files")
+        raise PolicyError(
+            "tables must be a non-empty mapping of names to tables or files, as in "
+            f"{_WRITTEN['tables']}; in Python {{'people': df}}"
+        )
     for name in value:
         fields.text(name, "tables: the name of a table")
     return value
