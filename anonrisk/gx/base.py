@@ -532,7 +532,7 @@ def _details(findings: list[Finding], decisive: Finding, counted: Counted) -> di
         "k": sizes.k,
         "singletons": sizes.records_at_most(1),
         "rows": sizes.n_rows + sizes.n_dropped,
-        "judged": RowCoverage.of({decisive.qid: result}).n_judged,
+        "judged": RowCoverage.of({decisive.qid: counted.measured[decisive.qid]}).n_judged,
         "missing": sizes.missing,
         **({"dropped": sizes.n_dropped} if sizes.missing == "drop" else {}),
         "unit": sizes.unit,

@@ -209,8 +209,8 @@ def readable(value: Any, read: Callable[[Any, str], Any], otherwise: str = "…"
     ['0.2', '0.2', '0.2', '0.01']
     """
     spelt = _spelt_number(value)
-    meant = [value] if spelt is None else [value, float(spelt)]
-    meant += [item / 100 for item in meant if isinstance(item, Real) and 1 < item <= 100]
+    meant: list[Any] = [value] if spelt is None else [value, float(spelt)]
+    meant += [item / 100 for item in meant if isinstance(item, (int, float)) and 1 < item <= 100]
     for item in meant:
         try:
             read(item, "")
