@@ -65,6 +65,10 @@ def test_a_cell_leads_to_a_served_page(browser, tmp_path):
         with browser.page(cell(tmp_path, served)) as page:
             link = page.run("[...document.links].map(one => [one.href, one.target, one.rel])")
             assert link == [[served.url, "_blank", "noreferrer"]]
+            told = page.run("document.body.textContent")
+        # It is still read where the notebook is opened without its kernel.
+        assert "end of the kernel: then run the cell again" in told
+        assert "notebook that is saved keeps the address" in told
         with browser.page(served.url) as page:
             assert page.wait_for(HEADLINE)
         # A page that frames it all the same gets nothing.

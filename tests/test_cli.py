@@ -80,6 +80,12 @@ def test_a_gate_passes_fails_and_cannot_tell(run):
     code, out, err = run("check", "t.csv", "--policy", policy(quasi=["zip", "agee"]))
     assert code == 3
     assert "did you mean 'age'?" in out
+    code, out, err = run(
+        "check", "t.csv", "--policy", policy(quasi=["zip", "agee"], unlisted="refuse")
+    )
+    # The column that is gone comes first: that the other has no role follows from it.
+    told = " ".join(out.split())
+    assert told.index("'agee' is not a column") < told.index("no role in the policy")
 
 
 def test_json_is_a_verdict_and_alone_on_standard_output(run):

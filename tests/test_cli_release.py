@@ -233,7 +233,9 @@ def test_a_pass_with_a_caveat_is_nowhere_a_plain_one(folder, capsys):
 def test_the_caveats_of_many_tables_are_counted():
     verdict = Policy(quasi="area", sensitive="illness", unit="patient", k=5).check(PATIENTS)
     tables = {f"t{i}": verdict for i in range(4)}
-    assert ReleaseVerdict(tables).caveats == ("with something not judged in 4 of 4 tables",)
+    assert ReleaseVerdict(tables).caveats == (
+        "with something not judged, or waived, in 4 of 4 tables",
+    )
     assert ReleaseVerdict(tables).report().to_dict()["verdict"]["tone"] == "doubt"
 
 
@@ -283,7 +285,7 @@ def test_no_manifest_is_written_over_the_ledger(folder, capsys):
     assert (folder / "ledger.db").read_bytes() == before
 
 
-def test_every_rendering_is_written(folder):
+def test_every_rendering_is_written(folder, capsys):
     pytest.importorskip("jinja2", reason="needs the extra 'report'")
     assert publish("--new") == PASS
     write("2026-11", PATIENTS.drop(index=7), waivers=[WAIVER])
@@ -291,6 +293,7 @@ def test_every_rendering_is_written(folder):
     files |= {"--markdown": "v.md", "-o": "v.html"}
     words = [word for pair in files.items() for word in pair]
     assert run("check", "release.json", "--ledger", "ledger.db", *words) == PASS
+    assert "Wrote v.html" in capsys.readouterr().out
     for path in files.values():
         text = (folder / path).read_text(encoding="utf-8")
         assert "Waived until 2999-12-31 by A. Officer: the patient has agreed." in text, path

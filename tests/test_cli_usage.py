@@ -148,6 +148,11 @@ def test_one_letter_means_one_option(monkeypatch):
         (["find-qids", "t.csv", "--time_limit", "3"], "did you mean --time-limit?"),
         (["--vesion"], "there is no option --vesion; did you mean --version?"),
         (["measure", "t.csv", "--zzz"], "there is no option --zzz\n"),
+        # Limits are in the policy, but for commands that have an option for them.
+        (["check", "t.csv", "--l", "2"], "--l: a limit stands in the policy, as in budgets: {ldiv"),
+        (["plan", "t.csv", "--t", "0.2"], "--t: a limit stands in the policy, as in budgets: {tc"),
+        (["plan", "t.csv", "-k", "2"], "there is no option -k; did you mean --k?\n"),
+        (["check", "p.yaml", "t.csv"], "which is the policy: anonrisk check t.csv --policy p.yaml"),
         (["find-qids", "t.csv", "--columns", "zip"], "no option --columns: it is called --qids\n"),
         (["report", "t.csv", "--html=r.html"], "no option --html: it is called --output\n"),
         (["release", "check", "r.json", "--html", "r.html"], "--html: it is called --output\n"),

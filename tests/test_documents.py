@@ -8,6 +8,7 @@ import json
 import pkgutil
 import time
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -292,3 +293,46 @@ def test_documents_of_results_are_json_whatever_columns_are_called(name):
         anonrisk.box_plot(table, [name], by="g"),
     ):
         assert json.loads(json.dumps(found.to_dict(), allow_nan=False))
+
+
+def test_one_document_in_place_of_another_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    policy = Policy(quasi="zip", k=2).to_dict()
+    release = {"version": 1, "tables": {"people": "people.csv"}, "policy": "policy.json"}
+    plan = {"anonrisk_plan": 1, "recodings": []}
+    with pytest.raises(errors.PlanError, match="this is a policy, not a plan: anonrisk plan TABLE"):
+        Plan.from_dict(policy)
+    with pytest.raises(errors.PlanError, match="this is a release, not a plan"):
+        Plan.from_dict(release)
+    for other, kind in ((plan, "plan"), (release, "release")):
+        with pytest.raises(errors.PolicyError, match=f"this is a {kind}, not a policy: "):
+            Policy.from_dict(other)
+    for other, kind in ((plan, "plan"), (policy, "policy")):
+        Path("other.json").write_text(json.dumps(other))
+        with pytest.raises(errors.PolicyError, match=f"this is a {kind}, not a release: "):
+            Release.load("other.json")
+    Path("t.csv").write_text("zip\n1\n")
+    Path("empty.json").write_text("{}")
+    for name, said in (
+        ("other.json", "'other.json': this is a policy, not a plan: anonrisk plan TABLE --policy"),
+        ("empty.json", "not a stored plan: anonrisk plan TABLE --policy FILE -o plan.json writes"),
+        ("gone.json", "make one with: anonrisk plan TABLE --policy FILE -o gone.json"),
+    ):
+        assert main(["apply", name, "t.csv", "-o", "o.csv"]) == 2
+        assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("!!python/tuple [zip]", "in line 1: it has a tag (!), which plain values have none of"),
+        ("!mine zip", "leave it out"),
+        ("2020-13-45", "put what looks like a date or a number into quotes"),
+    ],
+)
+def test_what_yaml_is_no_plain_value_says_what_to_do(value, said):
+    pytest.importorskip("yaml")
+    with pytest.raises(errors.PolicyError) as refused:
+        READER.yaml(f"quasi: {value}")
+    assert said in str(refused.value)
+    assert "zip" not in str(refused.value)

@@ -311,4 +311,40 @@ def test_an_expectation_shows_its_own_figures_of_persons_alone():
     details = {"status": "fail", "sentence": "Too many.", "budgets": budgets, "k": 1, "persons": 9}
     result = SimpleNamespace(result={"details": details})
     rows = kind._diagnostic_observed_value_renderer(result=result).table
-    assert rows == [["max_unique_fraction", "25.0% (limit 5%)"], ["Persons", "9"]]
+    assert rows == [
+        ["Result", "broken"],
+        ["max_unique_fraction", "25.0% (limit 5%)"],
+        ["Persons", "9"],
+    ]
+
+
+def figures(expectation, frame):
+    """The figures of an expectation in Data Docs, by their names."""
+    source = gxp.get_context(mode="ephemeral").data_sources.add_pandas("p")
+    batch = source.add_dataframe_asset("a").add_batch_definition_whole_dataframe("w")
+    result = batch.get_batch({"dataframe": frame}).validate(expectation)
+    rows = type(expectation)._diagnostic_observed_value_renderer(result=result).table
+    return [tuple(row) for row in rows]
+
+
+def test_rows_that_are_not_judged_for_a_missing_value_are_not_counted_as_judged():
+    frame = pd.DataFrame({"zip": ["a"] * 6 + ["b"] * 6, "ill": ["x", "y", None] * 4})
+    about = {"qids": "zip", "sensitive": "ill", "variant": "distinct", "l": 2}
+    dropping = gx.ExpectLDiversityToBeAtLeast(
+        missing="drop", missing_sensitive="drop", max_dropped_fraction=0.5, **about
+    )
+    shown = figures(dropping, frame)
+    assert shown[0] == ("Result", "kept")
+    assert {("Rows", "12"), ("Rows judged", "8")} <= {*shown}
+    told = {"value": "is a value like any other", "drop": "are not judged", "error": "No $sens"}
+    for how, words in told.items():
+        assert words in dropping.template({**about, "missing_sensitive": how})[0]
+
+
+def test_a_share_of_a_group_is_no_number_of_persons():
+    frame = pd.DataFrame({"zip": ["a"] * 6 + ["b"] * 6})
+    expected = gx.ExpectPredictedSingletonsToBeAtMost(
+        qids="zip", group_size=3, max_singletons=3, max_fraction=1
+    )
+    of_group = [text for name, text in figures(expected, frame) if name == "predicted_singletons"]
+    assert of_group == ["3 (limit 3)", "100.0% (limit 100%)"]

@@ -67,7 +67,9 @@ def test_the_command_writes_a_key_that_only_its_owner_may_read(tmp_path, capsys)
     # Nothing is written over a key.
     assert main(["key", "-o", str(path), "--json"]) == 3
     said = capsys.readouterr()
-    assert "File exists" in said.err
+    assert "File exists; name a new file" in said.err
+    assert main(["key", "-o", str(tmp_path / "gone" / "key")]) == 3
+    assert "make its folder first" in capsys.readouterr().err
     assert key.reveal().hex() not in said.out + said.err
     assert Key.from_file(path) == key
     assert main(["key"]) == 2

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import re
 import subprocess
 import sys
 
@@ -349,9 +350,21 @@ def test_a_change_is_written_at_the_mark_it_is_about():
         assert (note.xy[0], note.get_text()) == (change.share, f"{change.share:.1%}, {fewer} fewer")
 
 
+def test_what_is_written_at_nothing_does_not_touch_the_name_of_its_row():
+    ax = pd.DataFrame({"zip": range(6)}).anon.explain_risk(["zip"]).plot()
+    ax.figure.draw_without_rendering()
+    assert min(note.xy[0] for note in ax.texts) == 0
+    names = max(label.get_window_extent().x1 for label in ax.get_yticklabels())
+    room = min(note.get_window_extent().x0 for note in ax.texts) - names
+    assert room * 72 / ax.figure.dpi > 4
+
+
 def test_records_and_detail_of_a_plan_have_an_axis_each():
     plan = plan_of(people(["zip", "age"]))
     ax = plan.plot(kind="path")
+    # Which figure is whose is written with the sign of its line.
+    written = [note.get_text() for note in ax.texts]
+    assert all(re.fullmatch(r"\u25cb [0-9.]+%   \u25c6 [0-9.]+% lost", text) for text in written)
     (top,) = ax.child_axes
     assert (ax.get_xlabel(), top.get_xlabel()) == ("records in classes below 5", "detail lost")
     falling, rising = ax.get_lines()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -339,6 +340,7 @@ BAD_BUDGETS = [
     ({"population_unique_fraction": {"population_size": 9}}, ["needs at_most"]),
     ({"max_suppressed": 2}, ["share"]),
     ({"rr": 0.1}, ["lower bound", "risk"]),
+    ({"tcloseness": 20}, ["20 alone", "write tcloseness: {t: 0.2, distance: equal} (distance: "]),
     ({"k": 5, "rr": 0.1}, ["lower bound"]),
 ]
 
@@ -586,3 +588,27 @@ def test_schema_and_code_agree_on_documents_that_are_slightly_wrong(valid, path,
 def test_a_number_that_no_float_holds_is_refused_by_its_key(key):
     with pytest.raises(PolicyError, match=key):
         Policy(quasi="zip", sensitive="ill", **{key: 10**5000})
+
+
+@pytest.mark.parametrize(
+    "budgets",
+    [
+        *({"tcloseness": t} for t in (0.2, 20, "20%", "x", -1, NAN, None, True)),
+        *({"tcloseness": {"t": t}} for t in (0.2, 20, "20%", -1)),
+        {"tcloseness": {"distance": "ordered"}},
+        {"tcloseness": {"t": 5, "sensitive": ["ill", "my: pay"], "severity": "warn"}},
+        {"tcloseness": 20, "severity": "warn"},
+        {"tcloseness": {"tt": 1}, "severity": "warn"},
+        {"k": 11, "severity": "warn"},
+        {"max_unique_fraction": 5, "severity": "warn"},
+        {"risk": 20},
+        {"risk": {"marketer": -1}},
+    ],
+    ids=str,
+)
+def test_the_corrected_line_of_a_message_can_be_pasted(budgets):
+    yaml = pytest.importorskip("yaml", reason="needs the extra 'policy'")
+    with pytest.raises(PolicyError) as refused:
+        Policy(quasi="zip", sensitive=["ill", "my: pay"], budgets=budgets)
+    (line,) = re.findall(r"\w+: \{.*\}", str(refused.value))
+    Policy(quasi="zip", sensitive=["ill", "my: pay"], budgets=yaml.safe_load(line))

@@ -155,6 +155,18 @@ def test_weaker_than_the_last_release():
     assert remark.sentence == "There was k of zip at least 5; now it is k of zip at least 3."
 
 
+def test_half_of_a_group_is_more_than_half_a_person():
+    person, share = (
+        Policy(quasi="zip", predicted_singletons={"group_size": 100, key: 0.5})
+        for key in ("at_most", "at_most_fraction")
+    )
+    verdict = person.check(pd.DataFrame({"zip": ["a"] * 200}))
+    assert share.lint(against=person).errors
+    assert share.lint(against=verdict).errors
+    assert not share.lint(against=share).errors
+    assert "50%" in repr(share.check(pd.DataFrame({"zip": ["a"] * 200})))
+
+
 # ---- what is made here passes -------------------------------------------------------------------
 
 

@@ -136,7 +136,8 @@ def test_every_rendering_says_the_same():
         assert waived in told, name
         for word in ("autumn", "Grace", "insurers"):
             assert word in told, (name, word)
-    assert texts["text"].splitlines()[0].startswith("pass: release 'autumn', 2 tables")
+    told = "pass, 1 broken limit waived in bad: release 'autumn', 2 tables"
+    assert " ".join(texts["text"].split()).startswith(told)
     assert "<alike>" not in texts["html"]
     assert "@all" not in texts["markdown"]
     told = EVERYTHING.report().to_dict()["release"]
@@ -176,3 +177,43 @@ def test_the_page_says_which_rows_and_files_by_which_policy_and_after_what():
         assert POLICY.digest in text
         assert "No ledger was given" in text
     assert "No ledger" not in EVERYTHING.report().to_markdown()
+
+
+def test_a_pass_that_waits_for_approvals_or_has_waivers_is_no_plain_one():
+    plain = verdict("good").report().to_dict()["verdict"]
+    assert (plain["word"], plain["tone"]) == ("Pass", "good")
+    assert "Publish exactly these files" in plain["next"][0]
+    waiting = verdict("good", approvals_asked=2, approvals=(APPROVAL,))
+    told = waiting.report().to_dict()["verdict"]
+    assert (told["word"], told["tone"]) == ("Pass, 1 of 2 approvals missing", "doubt")
+    (step,) = told["next"]
+    assert "approve" in step
+    assert "Publish exactly these files" not in step
+    assert repr(waiting).startswith("pass, 1 of 2 approvals missing: release 'autumn'")
+    # What does not pass says that alone.
+    assert verdict("bad", approvals_asked=1).caveats == ()
+    told = EVERYTHING.report().to_dict()
+    assert told["verdict"]["word"] == "Pass, 1 broken limit waived in bad"
+    assert [table["tone"] for table in told["release"]["tables"]] == ["good", "doubt"]
+
+
+def test_a_release_with_columns_that_nobody_looked_at_says_what_to_do_about_them():
+    ignoring = Policy(quasi="zip", k=2, unlisted="ignore")
+    table = ignoring.check(GOOD.assign(note=list("wxyz")), name="good")
+    (step,) = ReleaseVerdict({"good": table}).report().to_dict()["verdict"]["next"]
+    assert "not looked at" in step
+
+
+def test_a_limit_that_only_warns_and_is_broken_is_told_above_the_tables():
+    loose = Policy(quasi="zip", k={"at_least": 3, "severity": "warn"}, max_unique_fraction=0.1)
+    found = ReleaseVerdict({"good": loose.check(GOOD, name="good")})
+    assert found.passed
+    notes = found.report().to_dict()["verdict"]["notes"]
+    assert "1 limit that only warns is broken as well." in notes
+
+
+def test_of_many_tables_those_that_do_not_pass_are_shown():
+    good = POLICY.check(GOOD)
+    found = ReleaseVerdict({**{f"t{i}": good for i in range(60)}, "last": POLICY.check(BAD)})
+    told = found.report().to_dict()["release"]
+    assert (told["tables"][0]["name"], told["more"]) == ("last", 21)

@@ -629,6 +629,23 @@ def test_what_cannot_be_assessed_leads_with_its_cause():
     assert "absent" not in {g["role"] for g in table.anon.report("zip").to_dict()["columns"]}
 
 
+def test_what_is_called_exact_is_in_the_report():
+    def exact(told):
+        return [fact["text"] for fact in told["made"] if fact["label"] == "Exact"]
+
+    table = pd.DataFrame({"zip": ["a"] * 4, "age": [1, 1, 2, 2], "x": [1, 2, 3, 4]})
+    counted = "class sizes, columns left out, prosecutor"
+    gate = Policy(quasi=["zip", "age"], sensitive="x", k=2, ldiv={"l": 2})
+    told = table.anon.report(policy=gate).to_dict()
+    assert exact(told) == [f"columns, budgets, {counted}, sensitive columns"]
+    # One column cannot be left out, and nothing is judged of it.
+    assert exact(table.anon.report("zip").to_dict()) == ["columns, class sizes, prosecutor"]
+    lacking = Policy(quasi=["zip", "gone"], sensitive="x", k=2, ldiv={"l": 2})
+    told = table.anon.report(policy=lacking).to_dict()
+    assert told["classes"] is told["drivers"] is told["attackers"] is told["sensitive"] is None
+    assert exact(told) == ["columns"]
+
+
 def test_many_columns_are_folded_and_few_are_not():
     table = pd.DataFrame({f"c{i}": [0, 0] for i in range(61)})
     made = table.anon.report(policy=Policy(quasi=["c60"], k=2, unlisted="ignore"))

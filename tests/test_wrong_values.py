@@ -132,6 +132,10 @@ STORED = anonrisk.Plan({"zip": recode.Star()}).to_dict()
             ),
             "^this is not a stored plan$",
         ),
+        (
+            lambda t: anonrisk.apply(t, anonrisk.Policy(quasi="zip", k=2)),
+            r"not a Policy; plan\(policy=…\) makes one by a policy$",
+        ),
     ],
 )
 def test_errors_name_the_argument(call, says):

@@ -81,9 +81,11 @@ def apply(
     ['101*', '101*', '102*', '102*']
     """
     if not isinstance(plan, Plan):
+        ready = "anonrisk.Plan.from_json(text) reads a stored one"
+        if isinstance(plan, ChecksTables):
+            ready = "plan(policy=…) makes one by a policy"
         raise ArgumentError(
-            f"apply takes a plan made by anonrisk.plan, not {kind_name(plan)}; "
-            "anonrisk.Plan.from_json(text) reads a stored one"
+            f"apply takes a plan made by anonrisk.plan, not {kind_name(plan)}; {ready}"
         )
     one_of(on_unseen, "on_unseen", get_args(OnUnseen))
     if plan.has_rules:

@@ -30,7 +30,11 @@ RENAMED = {
 
 
 # Limits, which some look for among the options.
-_LIMITS = ("k", "ldiv", "tcloseness", "risk")
+_LIMITS = {
+    **{key: key for key in ("k", "ldiv", "tcloseness", "risk")},
+    "l": "ldiv",
+    "t": "tcloseness",
+}
 # What others call a command.
 _COMMANDS = {
     **dict.fromkeys(("k", "ldiv", "tcloseness", "k-anonymity", "risk", "assess"), "measure"),
@@ -95,6 +99,9 @@ class Parser(argparse.ArgumentParser):
                 if at and word.endswith((".yaml", ".yml", ".json")) and action is None:
                     right = self._line(*words[:at], "--policy", *words[at:])
                     return f"say which is the policy: {right}"
+            if words[0].endswith((".yaml", ".yml")) and words[1:] and words[1][:1] != "-":
+                right = self._line(*words[1:], "--policy", words[0])
+                return f"say which is the policy: {right}"
             table = shlex.quote(_without_values(words[0]))
             draft = f"; to write one: anonrisk draft {table} -o policy.yaml"
         else:
@@ -213,10 +220,10 @@ def _meant(option: str, parser: Parser) -> str:
     """Name the option that comes closest, as the end of a sentence; nothing if none is close."""
     if RENAMED.get(option) in parser._option_string_actions:  # noqa: SLF001
         return f": it is called {RENAMED[option]}"
-    if option.lstrip("-") in _LIMITS and "--policy" in parser._option_string_actions:  # noqa: SLF001
-        return f": a limit stands in the policy, as in budgets: {{{option.lstrip('-')}: …}}"
     known = {name.lstrip("-"): name for name in parser._option_string_actions}  # noqa: SLF001
     word = option.lstrip("-").replace("_", "-").casefold()
+    if word in _LIMITS and word not in known and "policy" in known:
+        return f": a limit stands in the policy, as in budgets: {{{_LIMITS[word]}: …}}"
     begun = [name for name in known if name.startswith(word)]
     close = begun if len(begun) == 1 else get_close_matches(word, known, n=1, cutoff=0.5)
     return f"; did you mean {known[close[0]]}?" if close else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,10 @@ def read_plan(name: str, hierarchies: Mapping[Any, Any], *, edited: bool = False
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ArgumentError(f"cannot read the plan {name!r}: {error.strerror}") from None
+        raise ArgumentError(
+            f"cannot read the plan {name!r}: {error.strerror}; make one with: anonrisk plan TABLE "
+            f"--policy FILE -o {shlex.quote(name)}"
+        ) from None
     except UnicodeDecodeError:
         raise ArgumentError(f"the plan {name!r} is not text in UTF-8") from None
     reads = Plan.from_yaml if path.suffix in _ENDINGS[1:] else Plan.from_json
@@ -34,6 +38,8 @@ def read_plan(name: str, hierarchies: Mapping[Any, Any], *, edited: bool = False
         plan = reads(text, hierarchies, edited=edited)
     except PlanError as error:
         first = "" if path.suffix in _ENDINGS else "; put the plan first: anonrisk apply PLAN TABLE"
+        if str(error) == "this is not a stored plan":
+            first = ": anonrisk plan TABLE --policy FILE -o plan.json writes one"
         raise ArgumentError(f"{name!r}: {error}{first}") from None
     return plan
 

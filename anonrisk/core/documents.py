@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,33 @@ _LETTERS_EACH = 40
 _MOST_DIGITS = 1_000
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+
+
+# What each document is known by, and what takes it, for whoever gives one in place of another.
+_KINDS = {
+    "plan": ({"anonrisk_plan"}, "anonrisk apply PLAN TABLE does what it says"),
+    "release": ({"tables"}, "anonrisk release check RELEASE judges it"),
+    "policy": (
+        {"budgets", "roles"},
+        "anonrisk plan TABLE --policy FILE -o plan.json makes a plan by it; check judges by it",
+    ),
+}
+
+
+def another_kind(stored: Any, what: str) -> str:
+    """Return what a document is that was given as another, and what takes it; empty if unknown.
+
+    Examples
+    --------
+    >>> another_kind({"version": 1, "tables": {}}, "policy")
+    'this is a release, not a policy: anonrisk release check RELEASE judges it'
+    """
+    if not isinstance(stored, Mapping) or _KINDS[what][0] & stored.keys():
+        return ""
+    for kind, (keys, taken) in _KINDS.items():
+        if keys & stored.keys():
+            return f"this is a {kind}, not a {what}: {taken}"
+    return ""
 
 
 def canonical(document: Any) -> str:
@@ -114,7 +142,8 @@ class Reader:
             raise
         except (AttributeError, TypeError, ValueError) as error:
             # Dates and numbers that look like one and are not.
-            raise self._not_yaml(f": {error}") from None
+            why = "put what looks like a date or a number into quotes"
+            raise self._not_yaml(f": {error}; {why}") from None
 
     def library(self) -> Any:
         """Return PyYAML, or say how it is installed."""
@@ -278,6 +307,9 @@ def _why(error: Any, text: str) -> str:
         "it is indented by a tab; use spaces": "'\\t'" in problem,
         "put a text that begins with a sign (@ * & % !) into quotes": problem.startswith(
             ("found character", "found undefined alias", "found duplicate anchor")
+        ),
+        "it has a tag (!), which plain values have none of: leave it out": problem.startswith(
+            "could not determine a constructor"
         ),
         f"the quote {opened}": quoted and opened,
         f"the bracket {opened} before": problem.startswith("expected ','") and opened,

@@ -231,6 +231,7 @@ def moves(
         clip_on=False,
         label=names[1],
     )
+    _apart(ax)
 
 
 def descent(
@@ -271,7 +272,11 @@ def descent(
     for axes, name, colour in ((ax, names[0], colours.bad), (top, names[1], colours.blue)):
         axes.set_xlabel(name, color=colour)
         axes.tick_params(axis="x", colors=colour)
-    # A mark at nothing does not touch the name of its row.
+    _apart(ax)
+
+
+def _apart(ax: Axes) -> None:
+    """Keep a mark at nothing, and what is written over it, off the name of its row."""
     ax.tick_params(axis="y", pad=9)
 
 

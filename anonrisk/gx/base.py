@@ -43,7 +43,7 @@ from anonrisk.policy.budgets import shared_scores
 from anonrisk.policy.budgets.risk import OF_SAMPLE
 from anonrisk.policy.check import of_counts, size_of
 from anonrisk.policy.coverage import RowCoverage, person_of
-from anonrisk.policy.finding import COULD_NOT_ASSESS, Finding
+from anonrisk.policy.finding import COULD_NOT_ASSESS, PASS, Finding
 from anonrisk.policy.judge import worst
 from anonrisk.policy.messages import as_given
 
@@ -63,6 +63,12 @@ if TYPE_CHECKING:
 
 # Where a person has several records, the sentence is about persons alone.
 _RECORDS = re.compile(r"(?<![$\w])record(s?)\b")
+# hiv, hiv, hiv and a missing cell are two values only if somebody says so.
+_MISSING_SENSITIVE = {
+    "value": " A missing $sensitive is a value like any other.",
+    "drop": " Rows with a missing $sensitive are not judged, at most $max_dropped_fraction of all.",
+    "error": " No $sensitive may be missing.",
+}
 _TABLE = {"body": {"classes": ["table", "table-sm", "table-bordered", "mb-0"]}}
 _LABELS = {
     "records": "Records",
@@ -128,6 +134,7 @@ class Rendered:
             sentence += " No quasi-identifier may be missing."
         if asked.get("missing") == "wildcard":
             sentence += " A missing quasi-identifier matches every value."
+        sentence += _MISSING_SENSITIVE.get(str(asked.get("missing_sensitive")), "")
         if asked.get("row_condition"):
             condition = parse_row_condition_string(asked["row_condition"])
             params["row_condition"] = render.shown(condition)
@@ -169,7 +176,9 @@ class Rendered:
         details = _rendered_details(result)
         if details.get("status") in {None, COULD_NOT_ASSESS}:
             return "--"
-        rows = [_figures(row) for row in details.get("budgets") or () if row["value"] is not None]
+        # In words too: Great Expectations takes its signs from the network.
+        rows = [["Result", "kept" if details["status"] == PASS else "broken"]]
+        rows += [_figures(row) for row in details.get("budgets") or () if row["value"] is not None]
         rows += [[label, number(details[key])] for key, label in _LABELS.items() if key in details]
         rows += [["Covers", render.shown(line)] for line in details.get("covers") or ()]
         return RenderedTableContent(
@@ -204,7 +213,10 @@ def _figures(row: dict[str, Any]) -> list[str]:
     """Return what an expectation is about: its own value beside its limit."""
     value, limit = row["value"], row["limit"]
     margin = None if limit is None else value - limit
-    finding = Finding(row["budget"], row["status"], "fail", "", value, limit, margin)
+    about = {"as_fraction": row.get("as_fraction")}
+    finding = Finding(
+        *(row["budget"], row["status"], "fail", "", value, limit, margin), parameters=about
+    )
     return [row["budget"], f"{finding.numbers[0]} (limit {finding.numbers[1]})"]
 
 
@@ -520,7 +532,7 @@ def _details(findings: list[Finding], decisive: Finding, counted: Counted) -> di
         "k": sizes.k,
         "singletons": sizes.records_at_most(1),
         "rows": sizes.n_rows + sizes.n_dropped,
-        "judged": sizes.n_rows,
+        "judged": RowCoverage.of({decisive.qid: counted.measured[decisive.qid]}).n_judged,
         "missing": sizes.missing,
         **({"dropped": sizes.n_dropped} if sizes.missing == "drop" else {}),
         "unit": sizes.unit,
@@ -536,4 +548,6 @@ def _row(finding: Finding) -> dict[str, Any]:
         "value": finding.value,
         "limit": finding.limit,
     }
+    if finding.parameters.get("as_fraction"):
+        row["as_fraction"] = True
     return row if finding.estimate is None else {**row, "estimate": finding.estimate}

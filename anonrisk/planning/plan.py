@@ -200,6 +200,9 @@ class Plan(Document, render.Printed):
         edited: bool = False,
     ) -> Self:
         """Read back what `to_dict` gave; see `from_json`."""
+        mistaken = documents.another_kind(stored, "plan")
+        if mistaken:
+            raise PlanError(mistaken)
         # What is wrong with a hierarchy is no fault of the plan.
         named_trees = by_column(hierarchies, "hierarchies")
         trees = {column: Hierarchy.of(tree) for column, tree in named_trees.items()}

@@ -64,10 +64,10 @@ def _path_picture(plan: Any, ax: Axes | None, before: PlanOutcome, after: PlanOu
         ax, shares, losses, (f"records in {broken_classes(plan)}", "detail lost"), colours
     )
     pictures.rows(ax, labels, _headline(plan, before, after))
-    # Below each other behind both lines, where neither crosses them.
+    # Below each other behind both lines, where neither crosses them; the signs say which is whose.
     end = max(shares) or 1.0
     texts = [
-        f"{render.percent(share)}, {render.percent(loss)} lost"
+        f"\N{WHITE CIRCLE} {render.percent(share)}   \N{BLACK DIAMOND} {render.percent(loss)} lost"
         for share, loss in zip(shares, losses, strict=True)
     ]
     for place, written in enumerate(texts):

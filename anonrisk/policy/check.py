@@ -149,6 +149,9 @@ def _against(  # noqa: PLR0917
     if not findings and not policy.rules:
         findings.append(limits.every_column_listed())
     findings += limits.of_policy(policy)
+    if release_rules.absent(policy, published.names):
+        # The cause comes first: a column that was renamed has no role, because its role is gone.
+        findings.sort(key=lambda finding: finding.budget == "unlisted")
     made = replace(made, findings=release_rules.once(findings))
     if isinstance(counted, Problem):
         return made, None

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from anonrisk.policy.evidence import Evidence
     from anonrisk.policy.release_rules import Published
     from anonrisk.policy.terms import Terms
+    from anonrisk.policy.verdict import Verdict
 
 ATTRIBUTE_NOT_JUDGED = "attribute disclosure not judged"
 _MOST_TABLES = 3
@@ -307,14 +308,15 @@ def person_of(unit: Name | None) -> str:
     return "each row is taken for a person" if unit is None else _VALUE.format(shown(unit))
 
 
-def caveats_of(tables: Mapping[str, Coverage]) -> tuple[str, ...]:
+def caveats_of(tables: Mapping[str, Coverage | Verdict]) -> tuple[str, ...]:
     """Return what keeps the pass of several tables from being a plain one, with the table's name.
 
     Of more than a few tables it is their number alone.
     """
     fields = {name: caveats for name, table in tables.items() if (caveats := table.caveats)}
     if len(fields) > _MOST_TABLES:
-        return (f"with something not judged in {len(fields):,} of {len(tables):,} tables",)
+        n_tables = f"{len(fields):,} of {len(tables):,} tables"
+        return (f"with something not judged, or waived, in {n_tables}",)
     return tuple(
         f"{caveat} in {named(name)}" for name, caveats in fields.items() for caveat in caveats
     )

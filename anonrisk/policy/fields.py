@@ -14,9 +14,10 @@ from anonrisk.core.columns import nearest, several_in_one, skeleton
 from anonrisk.core.render import kind_name
 from anonrisk.core.role_words import OTHER_WORDS
 from anonrisk.errors import PolicyError
+from anonrisk.policy.messages import pasted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from anonrisk.core.columns import Name, Qid
 
@@ -197,6 +198,35 @@ def _number(
         raise PolicyError(f"{where} is too large a number")
     if not isinstance(value, Integral) and not math.isfinite(value):
         raise PolicyError(f"{where} must be a finite number")
+
+
+def readable(value: Any, read: Callable[[Any, str], Any], otherwise: str = "…") -> str:
+    """Write what was said so that it can be read: the number or the share that was meant.
+
+    Examples
+    --------
+    >>> [readable(value, share, "0.01") for value in (0.2, 20, "20%", -1)]
+    ['0.2', '0.2', '0.2', '0.01']
+    """
+    spelt = _spelt_number(value)
+    meant: list[Any] = [value] if spelt is None else [value, float(spelt)]
+    meant += [item / 100 for item in meant if isinstance(item, (int, float)) and 1 < item <= 100]
+    for item in meant:
+        try:
+            read(item, "")
+        except PolicyError:
+            continue
+        return _as_yaml(item) or otherwise
+    return otherwise
+
+
+def _as_yaml(value: Any) -> str | None:
+    """Write a number, a text or a list of texts so that it can be pasted."""
+    if isinstance(value, str):
+        return pasted(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return f"[{', '.join(map(pasted, value))}]"
+    return _spelt_number(str(value))
 
 
 def _spelt_number(value: Any) -> str | None:

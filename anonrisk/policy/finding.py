@@ -103,7 +103,8 @@ class Finding(Document, PrintedFields):
     def numbers(self) -> tuple[str, str, str]:
         """Value, limit and margin as a table has them: shares in percent."""
         value, limit, margin = self.value, self.limit, self.margin
-        if value is None or not (budgets.of_shares(self.budget) or self.budget in _SHARES):
+        share = budgets.of_shares(self.budget) or self.budget in _SHARES
+        if value is None or not (share or self.parameters.get("as_fraction")):
             return in_short(value), in_short(limit), in_short(margin)
         if limit is None or margin is None:
             return percent(value), in_short(limit), in_short(margin)

@@ -114,6 +114,16 @@ def listed(policy: Terms, declared: Roles) -> set[Name]:
     return known if policy.roles.sensitive else known | {*declared.sensitive}
 
 
+def absent(policy: Terms, names: Qid) -> Qid:
+    """List what the policy counts and a table with these names lacks.
+
+    A name that is gone harms nobody where nothing is counted by it.
+    """
+    harmless = {*policy.roles.direct, *policy.roles.insensitive}
+    missing = {name for name in with_labels(policy, names).listed if name not in names}
+    return tuple(sorted(missing - harmless, key=str))
+
+
 def unlisted(policy: Terms, published: Published) -> Qid:
     """List the columns of the table that nobody has named, in order."""
     policy = with_labels(policy, published.names)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import MISSING, MISSING_OR_WILDCARD, nearest
-from anonrisk.core.documents import canonical
+from anonrisk.core.documents import another_kind, canonical
 from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy import budgets, document, fields
 from anonrisk.policy.acknowledged import read_acknowledged
@@ -250,6 +250,9 @@ _ELSEWHERE = {
 
 def refuse_misplaced(document: Mapping[str, Any]) -> None:
     """Reject keys of a document that belong into one of its parts, or elsewhere."""
+    mistaken = another_kind(document, "policy")
+    if mistaken:
+        raise PolicyError(mistaken)
     for key in document.keys() & _ELSEWHERE.keys():
         raise PolicyError(f"the policy has no key {key!r}: {_ELSEWHERE[key]}")
     places: dict[str, str] = {}

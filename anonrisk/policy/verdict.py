@@ -172,8 +172,12 @@ class Verdict:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What keeps a pass from being a plain one; see `Coverage.caveats`."""
-        return self.coverage.caveats if self.passed else ()
+        """What keeps a pass from being a plain one: `Coverage.caveats`, and what is waived."""
+        if not self.passed:
+            return ()
+        n_waived = len(self.waived)
+        waived = [f"{render.count_of(n_waived, 'broken limit')} waived"] if n_waived else []
+        return (*waived, *self.coverage.caveats)
 
     @property
     def waived(self) -> tuple[Finding, ...]:

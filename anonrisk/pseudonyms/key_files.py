@@ -93,4 +93,9 @@ def _unusable(doing: str, place: Path, error: OSError | ValueError) -> SecretKey
     # Who gives the key in place of its file must not find it in a log.
     alone = _ONE_WORD.fullmatch(str(place)) and not (place.is_absolute() and place.parent.is_dir())
     called = "of this name" if alone and could_be_key(str(place)) else repr(str(place))
-    return SecretKeyError(f"cannot {doing} the key file {called}: {why_not(error)}")
+    hint = ""
+    if doing == "write" and isinstance(error, FileExistsError):
+        hint = "; name a new file: what a key was used for is lost with it"
+    elif doing == "write" and isinstance(error, FileNotFoundError):
+        hint = "; make its folder first"
+    return SecretKeyError(f"cannot {doing} the key file {called}: {why_not(error)}{hint}")

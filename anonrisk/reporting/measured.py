@@ -11,6 +11,7 @@ from anonrisk.core.progress import tell
 from anonrisk.measures.counts.question import Question
 from anonrisk.measures.risk import Risk, of_release
 from anonrisk.measures.scores import FORMULAS, MEASURES
+from anonrisk.policy import release_rules
 from anonrisk.policy.budgets.max_suppressed import no_prediction
 from anonrisk.policy.budgets.risk import against_others, sampling_said, with_weight
 from anonrisk.policy.check import checked
@@ -123,7 +124,7 @@ def measured(
     if storage is not None:
         verdict = with_files(verdict, storage)
     tried = _tried(verdict, frame, typed) if judged else None
-    absent = _absent(policy, verdict)
+    absent = release_rules.absent(policy, tuple(verdict.columns)) if verdict.columns else ()
     if counted is None or counted.table is None or counted.widest is None:
         return Measured(verdict, judged, explanation=tried, absent=absent)
     policy = with_labels(policy, counted.published.names)
@@ -172,14 +173,6 @@ def _tried(
         return None
     tell("trying what would help")
     return verdict.explain(table, time_limit=seconds)
-
-
-def _absent(policy: Terms, verdict: Verdict) -> Qid:
-    """List what the policy counts and the table lacks; a name that is gone harms nobody."""
-    there = {*verdict.columns}
-    harmless = {*policy.roles.direct, *policy.roles.insensitive}
-    missing = {name for name in with_labels(policy, tuple(there)).listed if name not in there}
-    return tuple(sorted(missing - harmless, key=str)) if there else ()
 
 
 def _sizes(

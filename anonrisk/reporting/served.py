@@ -161,7 +161,10 @@ class ServedExplorer(render.PrintedLines):
             return super()._repr_html_()
         # No frame: nobody's page may hold this one, and a notebook's address is not known.
         link = f'<a href="{self.url}" target="_blank" rel="noreferrer">Open the explorer</a>'
-        return f"<p>{link} on this machine. {KEEP_URL} close() ends it.</p>"
+        # What a saved notebook still shows when it is opened again.
+        ends = "close() ends it, and so does the end of the kernel: then run the cell again."
+        saved = "A notebook that is saved keeps the address."
+        return f"<p>{link} on this machine. {KEEP_URL} {saved} {ends}</p>"
 
 
 class _ServedPage:

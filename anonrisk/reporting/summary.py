@@ -505,10 +505,8 @@ def _verdict(measured: Measured, people: People) -> dict[str, Any]:
         notes.append(cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))
     if measured.judged:
         notes += _others_broken(verdict, status)
-    warned = len(verdict.warnings)
-    if measured.judged and warned:
-        warnings = "1 limit that only warns is" if warned == 1 else f"{warned:,} that only warn are"
-        notes.append(f"{warnings} broken as well.")
+    if measured.judged:
+        notes += warned(len(verdict.warnings))
     return {
         "status": status,
         "word": word,
@@ -518,6 +516,14 @@ def _verdict(measured: Measured, people: People) -> dict[str, Any]:
         "notes": notes,
         "next": _next_steps(measured, status),
     }
+
+
+def warned(number: int) -> list[str]:
+    """Return how many limits that do not decide are broken."""
+    if not number:
+        return []
+    what = "1 limit that only warns is" if number == 1 else f"{number:,} that only warn are"
+    return [f"{what} broken as well."]
 
 
 def _headline(measured: Measured, people: People, status: str | None) -> str:
@@ -647,7 +653,7 @@ def _made(measured: Measured, people: People) -> list[dict[str, str]]:
         ("Quasi-identifier", None if measured.sizes is None else listed(measured.sizes.qid)),
         ("Others", _others(measured)),
         ("Groups", _groups(measured)),
-        ("Exact", "columns, budgets, class sizes, columns left out, prosecutor, sensitive columns"),
+        ("Exact", _exact(measured)),
         ("Estimated", _estimated(measured, people)),
         ("Version", f"anonrisk {verdict.library_version}"),
     ]
@@ -675,6 +681,21 @@ def _groups(measured: Measured) -> str | None:
         f"limits are checked in each group of {name_of(measured.by)}; pictures and measures are of "
         "the whole table, all groups together"
     )
+
+
+def _exact(measured: Measured) -> str:
+    """List the figures that were counted, of those that this report has."""
+    counted = measured.sizes is not None
+    budgets = any(finding.value is not None for finding in measured.verdict.all_findings)
+    parts = {
+        "columns": bool(measured.verdict.columns),
+        "budgets": measured.judged and budgets,
+        "class sizes": counted,
+        "columns left out": counted and bool(measured.without),
+        "prosecutor": counted and measured.risk is not None,
+        "sensitive columns": any(not isinstance(x, Problem) for x in measured.scores.values()),
+    }
+    return ", ".join(part for part, is_there in parts.items() if is_there)
 
 
 def _estimated(measured: Measured, people: People) -> str:

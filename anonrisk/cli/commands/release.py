@@ -227,7 +227,10 @@ def _check(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     else:
         output_paths.outside_table("--output", args.page, output_paths.of_release(args))
         write_page(Report, args.page, release.name, page)
-    return Outcome.of_release(results[0])
+    outcome = Outcome.of_release(results[0])
+    if args.page is None:
+        return outcome
+    return replace(outcome, text=f"{outcome.text}\nWrote {shown(args.page)}")
 
 
 def _approve(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001

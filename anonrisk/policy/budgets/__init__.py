@@ -129,10 +129,11 @@ def refuse_others(keys: Iterable[Any], beside: Mapping[str, Any], where: str) ->
     for key in keys:
         if key == "severity":
             name, value = next((item for item in beside.items() if item[0] in BUDGETS), ("k", 5))
-            limit = value if isinstance(value, (int, float)) else "…"
+            kind = BUDGETS[name]
+            said = value if isinstance(value, dict) else {kind.limit_key: value}
             raise PolicyError(
                 f"{where} has no key 'severity', which stands inside a budget: write "
-                f"{name}: {{{BUDGETS[name].limit_key}: {limit}, severity: warn}}"
+                + kind.corrected(name, kind.keys, {**said, "severity": "warn"})
             )
         instead = _INSTEAD.get(skeleton(key)) if key not in BUDGETS else None
         if instead is not None:

@@ -194,6 +194,8 @@ class Budget(ABC):
     also_called: ClassVar[tuple[str, ...]] = ()
     """How other tools, and the literature, call it: for whoever writes that as the key."""
     limit_key: ClassVar[str] = "at_most"
+    example: ClassVar[str] = "0.01"
+    """What a corrected line has for a share that cannot be read."""
     bare: ClassVar[bool] = False
     """Whether the one key that is required may be written alone, as in ``k: 5``."""
     annotation: ClassVar[str] = or_list("dict[str, Any]")
@@ -260,7 +262,9 @@ class Budget(ABC):
         document = fields.mapping(argument, where, known, {**ALSO_CALLED, **limit})
         for key, how in keys.items():
             if how.required and key not in document:
-                raise PolicyError(f"{where} needs {key}; write {cls._whole(where, keys, document)}")
+                raise PolicyError(
+                    f"{where} needs {key}; write {cls.corrected(where, keys, document)}"
+                )
         results = {key: known[key].read(value, f"{where}.{key}") for key, value in document.items()}
         if cls.limit_key in results:
             results["limit"] = results.pop(cls.limit_key)
@@ -272,15 +276,21 @@ class Budget(ABC):
         number = not isinstance(argument, bool) and isinstance(argument, (int, float))
         limit = f"{argument:g}" if number and abs(argument) < sys.float_info.max else "…"
         alone = f"{limit} alone does not say all of it" if number else "it is a mapping"
-        return f"{where}: {alone}; write {cls._whole(where, keys, {cls.limit_key: limit})}"
+        return f"{where}: {alone}; write {cls.corrected(where, keys, {cls.limit_key: argument})}"
 
     @classmethod
-    def _whole(cls, where: str, keys: Mapping[str, BudgetKey], said: Mapping[str, Any]) -> str:
-        """Write every key that is required: as it was said, or what may stand there."""
-        choices = {key: "|".join(keys[key].schema.get("enum", "…")) for key in _required(keys)}
-        plain = {key: value for key, value in said.items() if isinstance(value, (int, float, str))}
-        written = ", ".join(f"{key}: {value}" for key, value in {**choices, **plain}.items())
-        return f"{where.rpartition('.')[2]}: {{{written}}}"
+    def corrected(cls, where: str, keys: Mapping[str, BudgetKey], said: Mapping[str, Any]) -> str:
+        """Write every key that is required: as it was said where that can be read."""
+        known = {**keys, "severity": _SEVERITY}
+        example = {cls.limit_key: cls.example} if keys.get(cls.limit_key) == SHARE else {}
+        written, choices = [], ""
+        for key in dict.fromkeys((*_required(keys), *(key for key in said if key in known))):
+            words = known[key].schema.get("enum", ["…"])
+            text = fields.readable(said.get(key), known[key].read, example.get(key, words[0]))
+            if len(words) > 1 and key not in said:
+                choices += f" ({key}: {', '.join(words)})"
+            written.append(f"{key}: {text}")
+        return f"{where.rpartition('.')[2]}: {{{', '.join(written)}}}{choices}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the mapping that a policy holds under the budget's key."""

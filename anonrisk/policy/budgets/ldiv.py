@@ -125,9 +125,11 @@ class LDiv(base.SensitiveBudget):
 
     def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how diverse the least diverse class is."""
+        article = "an" if self.variant == "entropy" else "a"
         return (
-            f"The least diverse class of {subject.columns} has a {self.variant} l-diversity of "
-            f"{value.number:.6g} in {subject.sensitive}; at least {self.limit:g} is required"
+            f"The least diverse class of {subject.columns} has {article} {self.variant} "
+            f"l-diversity of {value.number:.6g} in {subject.sensitive}; at least {self.limit:g} is "
+            "required"
         )
 
     @property

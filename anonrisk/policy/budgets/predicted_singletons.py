@@ -89,8 +89,9 @@ class PredictedSingletons(base.SizeBudget):
         return {limit: self.limit, "group_size": self.group_size, **severity}
 
     def parameters(self) -> dict[str, Any]:
-        """Return for which group."""
-        return {"group_size": self.group_size}
+        """Return for which group, and whether the limit is a share of it: half a person is less."""
+        share = {"as_fraction": True} if self.as_fraction else {}
+        return {"group_size": self.group_size, **share}
 
     def need(self, context: Context) -> base.Need | None:
         """Count the rows with a marker, where there is one."""

@@ -91,7 +91,8 @@ def _says(asked: Mapping[str, Any]) -> str:
 
 def _refuse_number(value: Any, where: str, said: str) -> None:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        raise PolicyError(f"{where}: {value:g} alone does not say {said}{value:g}}}}}")
+        limit = fields.readable(value, fields.share, RiskBudget.example)
+        raise PolicyError(f"{where}: {value:g} alone does not say {said}{limit}}}}}")
 
 
 def _keys(measure: str) -> dict[str, base.BudgetKey]:

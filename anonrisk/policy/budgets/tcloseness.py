@@ -93,6 +93,7 @@ class TCloseness(base.SensitiveBudget):
         "sensitive": base.COLUMNS,
     }
     limit_key = "t"
+    example = "0.2"
     more_schema = {
         "allOf": [
             _of_distance("ordered", **{"else": {"properties": {"order": False}}}),

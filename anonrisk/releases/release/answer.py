@@ -68,9 +68,17 @@ class ReleaseAnswer:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What keeps a pass from being a plain one: the caveats of its tables."""
-        covered = {name: table.coverage for name, table in self.tables.items()}
-        return caveats_of(covered) if self.passed else ()
+        """What keeps a pass from being a plain one: approvals to come, and what its tables say."""
+        if not self.passed:
+            return ()
+        asked = render.count_of(self.approvals_asked, "approval")
+        lacking = [f"{self.approvals_missing:,} of {asked} missing"]
+        return (*(lacking if self.approvals_missing else ()), *caveats_of(self.tables))
+
+    @property
+    def approvals_missing(self) -> int:
+        """How many must still be given before it is published."""
+        return max(0, self.approvals_asked - len(self.approvals))
 
     def __bool__(self) -> bool:
         """Mean passed, so that a careless `if` is safe."""

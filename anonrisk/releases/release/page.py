@@ -9,10 +9,18 @@ from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 from anonrisk.policy.trial import rows_of
 from anonrisk.reporting import Report
 from anonrisk.reporting.limits import MOST_LIMITS, limit_row, sentence_of
-from anonrisk.reporting.summary import NOBODY_CAN_TELL, SCHEMA_VERSION, words_of
+from anonrisk.reporting.summary import (
+    NEXT_UNSEEN,
+    NOBODY_CAN_TELL,
+    SCHEMA_VERSION,
+    warned,
+    words_of,
+)
 from anonrisk.reporting.text import and_more, cut
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.verdict import Verdict
     from anonrisk.releases.release.answer import ReleaseAnswer
@@ -22,6 +30,10 @@ _TITLE = "May this be published"
 _MOST_TABLES = 40
 _MOST_NAMES = 20
 _NO_CHAIN = "No ledger was given: nothing was compared with what was published before."
+_APPROVE = (
+    "Have exactly these files approved (anonrisk release approve), and publish them then: until "
+    "every approval is there, anonrisk release publish refuses them."
+)
 _NEXT = {
     PASS: "Publish exactly these files: anonrisk release publish writes the manifest, and "
     "anonrisk release verify holds the files to it where they are published.",
@@ -46,12 +58,12 @@ def report_of(verdict: ReleaseAnswer, title: str | None = None) -> Report:
             "tone": tone,
             "headline": _headline(verdict),
             "notes": _notes(verdict),
-            "next": [_NEXT[verdict.status]],
+            "next": _next_steps(verdict),
         },
         "release": {
             "findings": [limit_row(finding) for finding in verdict.findings],
             "tables": [
-                _table(n, table) for n, table in list(verdict.tables.items())[:_MOST_TABLES]
+                _table(n, table) for n, table in _worst_first(verdict.tables)[:_MOST_TABLES]
             ],
             "more": max(0, len(verdict.tables) - _MOST_TABLES),
             "waivers": [_waiver(verdict, waiver) for waiver in verdict.waivers],
@@ -85,6 +97,18 @@ def _headline(verdict: ReleaseAnswer) -> str:
     return f"{kept} but those that are waived." if verdict.waived else f"{kept} that decides."
 
 
+def _next_steps(verdict: ReleaseAnswer) -> list[str]:
+    """Return what to do: nothing is published that waits for a person."""
+    unseen = [NEXT_UNSEEN] if any(table.not_looked_at for table in verdict.tables.values()) else []
+    steps = [*unseen, *([_APPROVE] if verdict.approvals_missing else ())]
+    return steps if verdict.passed and steps else [_NEXT[verdict.status]]
+
+
+def _worst_first(tables: Mapping[str, Verdict]) -> list[tuple[str, Verdict]]:
+    """Put tables that do not pass first: of many, those that decide are shown."""
+    return sorted(tables.items(), key=lambda item: item[1].passed)
+
+
 def _told(verdict: ReleaseAnswer, finding: Finding) -> str:
     source = next(
         (name for name, table in verdict.tables.items() if finding in table.all_findings), None
@@ -95,6 +119,7 @@ def _told(verdict: ReleaseAnswer, finding: Finding) -> str:
 def _notes(verdict: ReleaseAnswer) -> list[str]:
     others = len(verdict.failures) - 1
     notes = [f"{count_of(others, 'other limit')} not kept, see below."] if others > 0 else []
+    notes += warned(sum(len(table.warnings) for table in verdict.tables.values()))
     return [*notes, *map(cut, verdict.about)]
 
 

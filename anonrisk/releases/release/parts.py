@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from anonrisk.core.columns import nearest, skeleton
-from anonrisk.core.documents import BY_HAND, Reader
+from anonrisk.core.documents import BY_HAND, Reader, another_kind
 from anonrisk.core.render import count_of
 from anonrisk.errors import PolicyError
 from anonrisk.policy import Policy, document, fields
@@ -47,6 +47,10 @@ _ALSO_CALLED = {
 }
 
 
+# What a release must say, for whoever has left it out.
+_WRITTEN = {"tables": "tables: {people: people.csv}", "policy": "policy: policy.yaml"}
+
+
 def from_file(path: str | Path) -> dict[str, Any]:
     """Read a document; paths in it begin at its folder. Gives the keywords of a `Release`."""
     return from_plain(document.from_file(path, _READER), Path(path).parent)
@@ -54,6 +58,9 @@ def from_file(path: str | Path) -> dict[str, Any]:
 
 def from_plain(value: Any, folder: Path) -> dict[str, Any]:
     """Check plain values, before any table is read."""
+    mistaken = another_kind(value, "release")
+    if mistaken:
+        raise PolicyError(mistaken)
     stated = fields.mapping(value, "the release", KEYS, _ALSO_CALLED)
     if stated.get("version") is None:
         raise PolicyError(f"the release needs version: {VERSION}")
@@ -61,7 +68,7 @@ def from_plain(value: Any, folder: Path) -> dict[str, Any]:
         raise PolicyError(f"version must be {VERSION}, the only version that this library reads")
     for key in ("tables", "policy"):
         if stated.get(key) is None:
-            raise PolicyError(f"the release has no {key}")
+            raise PolicyError(f"the release has no {key}: write {_WRITTEN[key]}")
     tables = tables_of(stated["tables"])
     return {
         "tables": {
@@ -146,7 +153,10 @@ def _separate(value: Any) -> list[Any]:
 def tables_of(value: Any) -> dict[str, Any]:
     """Read the tables by their names."""
     if not isinstance(value, dict) or not value:
-        raise PolicyError("tables must be a non-empty mapping of names to tables or files")
+        raise PolicyError(
+            "tables must be a non-empty mapping of names to tables or files, as in "
+            f"{_WRITTEN['tables']}; in Python {{'people': df}}"
+        )
     for name in value:
         fields.text(name, "tables: the name of a table")
     return value
