@@ -252,6 +252,19 @@ def test_another_original_never_passes():
     assert "made for another table" in about(verdict).sentence
 
 
+def test_another_original_never_passes_by_a_bound(monkeypatch):
+    # Both had HIV in a group of two: who knows the table of the plan is certain, and 2 of 40 is
+    # what persons of the other one have.
+    table = pd.DataFrame({"q": list("aa") + ["b"] * 78, "s": ["HIV"] * 2 + [*range(39)] * 2})
+    table["s"] = table["s"].astype(str)
+    plan, other = planned(table), table.assign(q=["a"] * 40 + ["b"] * 40)
+    finding = judged(0.2, other, plan)
+    assert finding.status == "could_not_assess"
+    assert "made for another table" in finding.sentence
+    monkeypatch.setattr(knows_method, "_MOST_CELLS", 0)
+    assert judged(0.2, other, planned(other)).status == "pass"
+
+
 @pytest.mark.parametrize(
     ("more", "table", "why"),
     [

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core.progress import tell
-from anonrisk.errors import PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -59,11 +58,6 @@ class Worlds:
         worlds = self._all()
         if worlds is None:
             return None
-        if not leads_here(self.counts):
-            raise PlanError(
-                "the plan was made for another table, or its method is not repeatable: made again "
-                "from this table, it is another one"
-            )
         # Whole numbers of any length: the arrangements are more than a float can count.
         total, weighted = 0, np.zeros(self.counts.shape, dtype=object)
         for i, alike in enumerate(worlds.values(), start=1):
