@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 # Up to so many tables are gone through, and up to so many of them handed to the method, each of
 # which takes some hundredths of a second.
 _MOST, _MOST_RUNS = 20_000, 500
+# Together they have up to so many cells, which are held at once; and a class so many combinations
+# and values, each of which is a call inside of another one.
+_MOST_HELD, _DEEPEST = 10_000_000, 100
 
 _Counts = tuple[tuple[int, ...], ...]
 
@@ -101,13 +104,16 @@ class Worlds:
         None where there are too many of them together.
         """
         choices, n_worlds = [], 1
+        most = min(_MOST, _MOST_HELD // self.counts.size)
         for number in np.unique(self.classes).tolist():
             rows = np.flatnonzero(self.classes == number)
             mine = self.counts[rows]
+            if len(rows) > 1 and sum(mine.shape) > _DEEPEST:
+                return None
             sums = mine.sum(axis=1).tolist(), mine.sum(axis=0).tolist()
-            tables = list(islice(tables_with(*sums), _MOST // n_worlds + 1))
+            tables = list(islice(tables_with(*sums), most // n_worlds + 1))
             n_worlds *= len(tables)
-            if n_worlds > _MOST:
+            if n_worlds > most:
                 return None
             choices.append((rows, [(np.array(table), arrangements(table)) for table in tables]))
         return choices
