@@ -219,6 +219,12 @@ def test_tables_that_are_held_at_once_are_few():
     assert worlds.Worlds(counts, classes, True)._choices() is None
 
 
+def test_persons_are_told_by_the_cells_of_the_table():
+    table = pd.DataFrame({"q": [True, True, False, False, None, None], "s": list("xyxyxy")})
+    people = table.anon.plan("q", k=2).attack(table, sensitive="s").by_person("s")
+    assert people["q"].tolist() == [False, True, None]
+
+
 @pytest.mark.slow
 def test_a_bound_of_many_persons():
     # 40 of each age, and 12 of them all have x.

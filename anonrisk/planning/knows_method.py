@@ -290,6 +290,9 @@ def to_frame(people: Tally, alone: Floats, highest: Floats) -> pd.DataFrame:
 
 
 def _cells(domain: Domain) -> Any:
+    if domain.kind == "boolean":
+        # A tally has them as they are written.
+        return np.array([*(domain.values == "true").tolist(), None], dtype=object)
     unit = {"date": "D", "timestamp": "us"}.get(domain.kind)
     values = domain.values if unit is None else domain.values.astype(f"datetime64[{unit}]")
     return np.array([*values.astype(object), None], dtype=object)
