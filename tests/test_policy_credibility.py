@@ -265,6 +265,13 @@ def test_another_original_never_passes_by_a_bound(monkeypatch):
     assert judged(0.2, other, planned(other)).status == "pass"
 
 
+def test_an_original_without_the_sensitive_column_is_told_of():
+    plan = planned(k=4)
+    verdict = asking().check(HIV.anon.apply(plan), plan=plan, original=HIV[["q"]])
+    assert about(verdict).status == "could_not_assess"
+    assert "the original's 's' is not a column" in about(verdict).sentence
+
+
 @pytest.mark.parametrize(
     ("more", "table", "why"),
     [
