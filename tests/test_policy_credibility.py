@@ -272,6 +272,15 @@ def test_an_original_without_the_sensitive_column_is_told_of():
     assert "the original's 's' is not a column" in about(verdict).sentence
 
 
+def test_whoever_is_left_out_is_judged_too():
+    table = pd.DataFrame({"q": list("abbbccc"), "s": list("xxyzxyz")})
+    whole = PlanOptions(method="full-domain")
+    plan = table.anon.plan("q", k=3, max_suppressed=0.4, options=whole)
+    finding = judged(0.5, table, plan)
+    assert (finding.status, finding.value) == ("fail", 1)
+    assert "100.0% by the table alone, with those left out as a class of it" in finding.sentence
+
+
 @pytest.mark.parametrize(
     ("more", "table", "why"),
     [
