@@ -205,6 +205,26 @@ def test_a_bound_is_never_below(cells, monkeypatch):
         assert ("not bounded" in repr(bounded)) is (known.n_unbounded > 0)
 
 
+@pytest.mark.parametrize("shape", [(1_200, 2), (2, 1_200)])
+def test_a_class_of_many_is_not_gone_through(shape):
+    one = worlds.Worlds(np.ones(shape, dtype=np.int64), np.zeros(shape[0], dtype=np.int64), True)
+    assert one.credibilities(lambda _: True) is None
+
+
+def test_tables_that_are_held_at_once_are_few():
+    # One class of two combinations, of which 4,560 tables have 96 values; a thousand others.
+    counts = np.zeros((1_002, 96), dtype=np.int64)
+    counts[0, :2] = counts[1, 2:] = counts[2:, 0] = 1
+    classes = np.append(0, np.arange(1_001))
+    assert worlds.Worlds(counts, classes, True)._choices() is None
+
+
+def test_persons_are_told_by_the_cells_of_the_table():
+    table = pd.DataFrame({"q": [True, True, False, False, None, None], "s": list("xyxyxy")})
+    people = table.anon.plan("q", k=2).attack(table, sensitive="s").by_person("s")
+    assert people["q"].tolist() == [False, True, None]
+
+
 @pytest.mark.slow
 def test_a_bound_of_many_persons():
     # 40 of each age, and 12 of them all have x.

@@ -252,6 +252,35 @@ def test_another_original_never_passes():
     assert "made for another table" in about(verdict).sentence
 
 
+def test_another_original_never_passes_by_a_bound(monkeypatch):
+    # Both had HIV in a group of two: who knows the table of the plan is certain, and 2 of 40 is
+    # what persons of the other one have.
+    table = pd.DataFrame({"q": list("aa") + ["b"] * 78, "s": ["HIV"] * 2 + [*range(39)] * 2})
+    table["s"] = table["s"].astype(str)
+    plan, other = planned(table), table.assign(q=["a"] * 40 + ["b"] * 40)
+    finding = judged(0.2, other, plan)
+    assert finding.status == "could_not_assess"
+    assert "made for another table" in finding.sentence
+    monkeypatch.setattr(knows_method, "_MOST_CELLS", 0)
+    assert judged(0.2, other, planned(other)).status == "pass"
+
+
+def test_an_original_without_the_sensitive_column_is_told_of():
+    plan = planned(k=4)
+    verdict = asking().check(HIV.anon.apply(plan), plan=plan, original=HIV[["q"]])
+    assert about(verdict).status == "could_not_assess"
+    assert "the original's 's' is not a column" in about(verdict).sentence
+
+
+def test_whoever_is_left_out_is_judged_too():
+    table = pd.DataFrame({"q": list("abbbccc"), "s": list("xxyzxyz")})
+    whole = PlanOptions(method="full-domain")
+    plan = table.anon.plan("q", k=3, max_suppressed=0.4, options=whole)
+    finding = judged(0.5, table, plan)
+    assert (finding.status, finding.value) == ("fail", 1)
+    assert "100.0% by the table alone, with those left out as a class of it" in finding.sentence
+
+
 @pytest.mark.parametrize(
     ("more", "table", "why"),
     [

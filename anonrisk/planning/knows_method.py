@@ -163,9 +163,15 @@ def attacked(
     by_person: dict[Name, Callable[[], pd.DataFrame]] = {}
     chances = None
     if hidden and sensitive:
-        chances = _chances(
-            seen, (*dict.fromkeys((*hidden, *sensitive)),), make, by_counts=by_counts
-        )
+        leads_here = partial(_leads_to, seen, make)
+        # A bound holds for what the method makes of this table, too.
+        if not leads_here(tally):
+            raise PlanError(
+                "the plan was made for another table, or its method is not repeatable: made again "
+                "from this table, it is another one"
+            )
+        names = (*dict.fromkeys((*hidden, *sensitive)),)
+        chances = _chances(seen, names, leads_here, by_counts=by_counts)
     for name in sensitive:
         result, highest, alone = _credibility(seen, name, goals, chances, blind=not hidden)
         known.append(result)
@@ -188,8 +194,17 @@ class _Chances:
     codes: dict[Name, Integers]
 
 
+def _leads_to(seen: Sighting, make: Callable[[Tally], Plan], table: Tally) -> bool:
+    """Return whether a method makes of a table of the same persons what was seen."""
+    try:
+        plan = make(table)
+    except AnonRiskError:
+        return False
+    return Sighting.of(plan, table) == seen
+
+
 def _chances(
-    seen: Sighting, names: Qid, make: Callable[[Tally], Plan], *, by_counts: bool
+    seen: Sighting, names: Qid, leads_here: Callable[[Tally], bool], *, by_counts: bool
 ) -> _Chances | None:
     """Try every table that could have led here; None where there are too many."""
     values = seen.tally.only(names)
@@ -198,16 +213,9 @@ def _chances(
     counts = np.zeros((seen.people.n_classes, values.n_classes), dtype=np.int64)
     np.add.at(counts, (seen.number, _places(seen.tally, values, names)), seen.tally.counts)
     alike = by_counts and len(names) == 1
-
-    def leads_here(world: Integers) -> bool:
-        table = _table(seen.people, values, world)
-        try:
-            plan = make(table)
-        except AnonRiskError:
-            return False
-        return Sighting.of(plan, table) == seen
-
-    shares = Worlds(counts, seen.classes, alike).credibilities(leads_here)
+    shares = Worlds(counts, seen.classes, alike).credibilities(
+        lambda world: leads_here(_table(seen.people, values, world))
+    )
     return None if shares is None else _Chances(shares, values.codes)
 
 
@@ -282,6 +290,9 @@ def to_frame(people: Tally, alone: Floats, highest: Floats) -> pd.DataFrame:
 
 
 def _cells(domain: Domain) -> Any:
+    if domain.kind == "boolean":
+        # A tally has them as they are written.
+        return np.array([*(domain.values == "true").tolist(), None], dtype=object)
     unit = {"date": "D", "timestamp": "us"}.get(domain.kind)
     values = domain.values if unit is None else domain.values.astype(f"datetime64[{unit}]")
     return np.array([*values.astype(object), None], dtype=object)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core.progress import tell
-from anonrisk.errors import PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
 # Up to so many tables are gone through, and up to so many of them handed to the method, each of
 # which takes some hundredths of a second.
 _MOST, _MOST_RUNS = 20_000, 500
+# Together they have up to so many cells, which are held at once; and a class so many combinations
+# and values, each of which is a call inside of another one.
+_MOST_HELD, _DEEPEST = 10_000_000, 100
 
 _Counts = tuple[tuple[int, ...], ...]
 
@@ -59,11 +61,6 @@ class Worlds:
         worlds = self._all()
         if worlds is None:
             return None
-        if not leads_here(self.counts):
-            raise PlanError(
-                "the plan was made for another table, or its method is not repeatable: made again "
-                "from this table, it is another one"
-            )
         # Whole numbers of any length: the arrangements are more than a float can count.
         total, weighted = 0, np.zeros(self.counts.shape, dtype=object)
         for i, alike in enumerate(worlds.values(), start=1):
@@ -107,13 +104,16 @@ class Worlds:
         None where there are too many of them together.
         """
         choices, n_worlds = [], 1
+        most = min(_MOST, _MOST_HELD // self.counts.size)
         for number in np.unique(self.classes).tolist():
             rows = np.flatnonzero(self.classes == number)
             mine = self.counts[rows]
+            if len(rows) > 1 and sum(mine.shape) > _DEEPEST:
+                return None
             sums = mine.sum(axis=1).tolist(), mine.sum(axis=0).tolist()
-            tables = list(islice(tables_with(*sums), _MOST // n_worlds + 1))
+            tables = list(islice(tables_with(*sums), most // n_worlds + 1))
             n_worlds *= len(tables)
-            if n_worlds > _MOST:
+            if n_worlds > most:
                 return None
             choices.append((rows, [(np.array(table), arrangements(table)) for table in tables]))
         return choices

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.columns import require
 from anonrisk.engines import engine_for
 from anonrisk.errors import UnsupportedColumnError
 from anonrisk.measures.counts.question import ClassesWithValues
@@ -45,6 +46,7 @@ class Origin:
         from anonrisk.api.apply import apply
 
         names = (*self.plan.qids, column)
+        require(names, "the original's", engine_for(self.original).schema(self.original).columns)
         if _cells(self.released, names) != _cells(apply(self.original, self.plan), names):
             return Problem(OTHER_TABLE)
         return self.plan.attack(self.original, sensitive=[column])

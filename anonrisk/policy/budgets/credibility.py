@@ -70,6 +70,8 @@ class CredibilityBudget(base.MethodBudget):
         ):
             return Problem(OTHER_TABLE)
         alone = f"{percent(least, self.limit)} by the table alone"
+        if attack.n_left_out:
+            alone += ", with those left out as a class of it"
         if known.exact:
             return base.Value(known.highest, note=f"exact; {alone}")
         if not known.n_unbounded:
