@@ -139,12 +139,11 @@ LANES = (
     Lane("SQL and scan", LATEST, ("--engines", "sql,scan", *BY_DAY)),
     Lane("oldest versions", OLDEST, ("--engines", "plain,pandas_on_spark", *BY_DAY)),
 )
-# The longest first, so that none is left to run alone at the end.
+# The longest first, so that none is left to run alone at the end; the log says what takes longest.
+NIGHTLY_TESTS = (*ALL_OF_THEM, "-m", NO_ENGINE, *ALL_EXAMPLES, "--durations", "25")
 NIGHTLY = (
     *(
-        Lane(
-            f"nightly tests, {title}", LATEST, (*ALL_OF_THEM, "-m", NO_ENGINE, *ALL_EXAMPLES, *half)
-        )
+        Lane(f"nightly tests, {title}", LATEST, (*NIGHTLY_TESTS, *half))
         for title, half in HALVES.items()
     ),
     # Where an example is a job, as many as by day.

@@ -105,8 +105,11 @@ def test_offers_reports_and_losses_are_made_in_a_database(place):
     cells = people(4, 120)
     table, frame = place.table(cells), pd.DataFrame(cells)
     qids = ["zip", "age"]
-    offers = [str(anonrisk.explore(mine, qids)) for mine in (table, frame)]
-    assert offers[0] == offers[1].replace("pandas", "sql")
+    mine, theirs = (str(anonrisk.explore(one, qids)) for one in (table, frame))
+    # What would help is tried on tables in memory alone.
+    counted, untried, _ = mine.partition("Nothing was tried on this table")
+    assert untried
+    assert theirs.replace("pandas", "sql").startswith(counted)
     assert "zip" in anonrisk.report(table, qids).to_html()
     assert str(anonrisk.utility(table, qids, original=table)) == str(
         anonrisk.utility(frame, qids, original=frame)

@@ -43,7 +43,7 @@ assert [one.status for one in loose.check(table).findings] == ["could_not_assess
 assert anonrisk.Policy(quasi=["q"], k=2, insensitive=["f", "u"]).check(table).status == "fail"
 for ask in (
     lambda: anonrisk.ldiv(table, "q", "f"),
-    lambda: anonrisk.find_qids(table, columns=["q", "f"]),
+    lambda: anonrisk.find_qids(table, qids=["q", "f"]),
     lambda: anonrisk.suppress(table, "q", k=2),
     lambda: anonrisk.plan(table, "q", k=2),
     lambda: anonrisk.declare(table, quasi="q"),

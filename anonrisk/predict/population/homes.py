@@ -33,7 +33,7 @@ def of_clusters(
     singly = counted.members == 1
     parts = np.bincount(counted.class_of)
     single = np.bincount(counted.class_of, singly)
-    rows = np.bincount(_row(parts, most), single / parts, most + 1)
+    rows = np.bincount(_row(parts, most), single / parts, most + 1).astype(np.float64)
     parts, single = parts[counted.class_of], single[counted.class_of]
     changes = np.zeros((len(parts), most + 1))
     at = np.arange(len(parts))
