@@ -81,11 +81,13 @@ def apply(
     ['101*', '101*', '102*', '102*']
     """
     if not isinstance(plan, Plan):
-        ready = "anonrisk.Plan.from_json(text) reads a stored one"
-        if isinstance(plan, ChecksTables):
-            ready = "plan(policy=…) makes one by a policy"
         raise ArgumentError(
-            f"apply takes a plan made by anonrisk.plan, not {kind_name(plan)}; {ready}"
+            f"apply takes a plan made by anonrisk.plan, not {kind_name(plan)}; "
+            + (
+                "plan(policy=…) makes one by a policy"
+                if isinstance(plan, ChecksTables)
+                else "anonrisk.Plan.from_json(text) reads a stored one"
+            )
         )
     one_of(on_unseen, "on_unseen", get_args(OnUnseen))
     if plan.has_rules:
