@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 from keys import KEY, OTHER, approvers, person
@@ -183,12 +184,29 @@ def weakened(made, ledger):
         ({}, {"k": 4}, "at least 5"),
         ({}, {"max_unique_fraction": 0.2}, "0.1"),
         ({}, {"k": {"at_least": 5, "severity": "warn"}}, "warn"),
-        ({}, {"differencing": {"k": 4}}, "differencing"),
+        (
+            {},
+            {"differencing": {"k": 4}},
+            "at most 0 (k 5); now it is differencing of zip at most 0",
+        ),
         ({}, {"differencing": {"k": 5, "at_most": 3}}, "differencing"),
         ({}, {"max_unique_fraction": None}, "nothing like it"),
         ({"name": "people 2"}, {}, "It was called people 1 and is called people 2"),
         ({"name": None}, {}, "is called no name"),
         ({"quasi": ["sex"], "insensitive": ["zip"]}, {}, "zip"),
+        ({"unlisted": "ignore"}, {}, "unlisted was refuse; now it is ignore"),
+        ({"missing_sensitive": "value"}, {}, "missing_sensitive was unset; now it is value"),
+        (
+            {"missing_sensitive": "drop", "max_dropped_fraction": 1.0},
+            {},
+            "max_dropped_fraction was unset; now it is 1.0",
+        ),
+        ({"stable_unit": "numbers of members"}, {}, "The unit is said to be stable now"),
+        (
+            {"acknowledged": [{"column": "zip", "doubt": "names", "reason": "codes"}]},
+            {},
+            "The doubt names about 'zip' is acknowledged now",
+        ),
     ],
 )
 def test_a_policy_that_asks_for_less_is_approved_by_somebody(ledger, about, budgets, told):
@@ -444,10 +462,18 @@ def test_an_erased_person_is_in_no_state(ledger, url, whole):
     entry = ledger.erase(person, **WHY)
     assert set(entry.details["states"]) == {"1", "2"}
     about = {"unit": "who", "sensitive": "ill", "key": KEY}
+    before, after = (item.anon.state("zip", **about).counts for item in (table, rest))
+    gone, nobody = set(), set()
     for opened in (ledger, Ledger(url, key=KEY)):
         assert len(opened.verify(head=kept)) == 4
-        for _, state in opened.states("people"):
-            assert state == rest.anon.state("zip", **about)
+        first, second, last = (state.counts for _, state in opened.states("people"))
+        assert first == second != before
+        assert last == after
+        gone |= {*map(tuple, before.persons)} - {*map(tuple, first.persons)}
+        nobody |= {*map(tuple, first.persons)} - {*map(tuple, before.persons)}
+        # Nothing but the person is another one, in every state the same.
+        ((was,), (current,)) = gone, nobody
+        assert before.renamed(np.array([was]), np.array([current])) == first
     with pytest.raises(LedgerError, match="no state in the ledger has this person"):
         ledger.erase(person, **WHY)
     for nobody in ("nobody", 3.5):
@@ -460,6 +486,19 @@ def test_an_erased_person_is_in_no_state(ledger, url, whole):
         connection.execute(sqlalchemy.text(text), {"data": again})
     with pytest.raises(LedgerError, match="state of table 'people' in entry 1"):
         ledger.verify()
+
+
+@pytest.mark.parametrize("leavers", ["keep", "drop"])
+def test_whoever_left_with_an_erased_person_stays_hidden(ledger, leavers):
+    publish(ledger)
+    asked = {"leavers": leavers, "previous": {"people": OCTOBER}, "erased": ["p7"]}
+    mended = release(OCTOBER.drop(index=7).reset_index(drop=True), "11").mend(ledger, **asked)
+    mended.release.publish(ledger, by="Bob")
+    assert mended.price.n_persons - len(mended.tables["people"]) == 4
+    ledger.erase("p7", **WHY)
+    assert release(mended.tables["people"], "12").check(ledger).passed
+    # Whoever comes back is one of those who are seen to be gone.
+    assert release(OCTOBER, "12").check(ledger).status == "fail"
 
 
 def test_a_table_that_was_left_out_goes_out_once_more_before_an_erasure(ledger):
@@ -498,7 +537,8 @@ def test_an_erasure_holds_after_a_withdrawal_and_under_another_key(ledger):
     ledger.erase("p7", **WHY)
     ledger.withdraw("10", **WHY)
     state, _ = (state for _, state in ledger.states("people"))
-    assert state == OCTOBER.drop(index=7).anon.state("zip", unit="who", key=KEY)
+    before = OCTOBER.anon.state("zip", unit="who", key=KEY).counts
+    assert len({*map(tuple, before.persons)} & {*map(tuple, state.counts.persons)}) == 39
     assert len(ledger.verify()) == 6
     # Only that release lacks them.
     with pytest.raises(LedgerError, match=r"'10' were .*erase\) because '11' followed"):

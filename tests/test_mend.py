@@ -37,6 +37,13 @@ POLICY = Policy(
     ldiv={"l": 2},
     differencing={"k": 5},
 )
+MISSING_IS_NONE = {
+    "missing_sensitive": "drop",
+    "max_dropped_fraction": 0.5,
+    "k": 5,
+    "ldiv": {"l": 2},
+    "differencing": {"k": 5},
+}
 NOBODY = np.empty((0, 2), dtype=np.uint64)
 
 
@@ -536,3 +543,17 @@ def test_nothing_can_go_out_is_said_and_no_pass(ledger):
     assert not mended.verdict.passed
     assert "Nothing can go out" in mended.explain()
     assert mended.to_dict()["price"]["waiting"] == 3
+
+
+@pytest.mark.parametrize(("values", "waiting"), [(["flu"], 5), (["flu", "gout"], 0), ([], 0)])
+def test_a_missing_value_that_counts_as_none_is_no_company(ledger, values, waiting):
+    policy = Policy(**POLICY.to_dict()["roles"], **MISSING_IS_NONE)
+    table = people(60)
+    release(table, "1", policy).publish(ledger, by="Bob")
+    new = pd.DataFrame({"who": range(60, 65), "zip": "0"}).assign(
+        illness=[*values, *[None] * (5 - len(values))]
+    )
+    both = pd.concat([table, new], ignore_index=True)
+    mended = release(both, "2", policy).mend(ledger, leavers="drop")
+    assert mended.verdict.passed
+    assert mended.price.waiting == waiting

@@ -181,7 +181,10 @@ def test_a_ledger_without_the_budget_is_no_pass_from_the_first_release_on(ledger
 
 
 @pytest.mark.parametrize("change", ["came", "stayed"])
-def test_who_knows_some_of_the_columns_learns_what_no_class_of_all_columns_tells(ledger, change):
+@pytest.mark.parametrize("of_all", [None, {"k": 1}, {"k": 1, "ldiv": {"l": 2, "severity": "warn"}}])
+def test_who_knows_some_of_the_columns_learns_what_no_class_of_all_columns_tells(
+    ledger, change, of_all
+):
     budgets = {"k": 5, "ldiv": {"l": 2}}
     policy = Policy.from_dict(
         {
@@ -191,6 +194,7 @@ def test_who_knows_some_of_the_columns_learns_what_no_class_of_all_columns_tells
             "qids": [
                 {"columns": ["zip"], "budgets": {**budgets, "differencing": {"k": 5}}},
                 {"columns": ["age"], "budgets": budgets},
+                *([] if of_all is None else [{"columns": ["zip", "age"], "budgets": of_all}]),
             ],
         }
     )

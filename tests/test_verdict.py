@@ -760,7 +760,7 @@ def test_a_verdict_as_json_and_back():
     policy = asking(quasi=["zip", "age"], sensitive="ill", k=5, ldiv={"l": 2}, name="release")
     verdict = policy.check(pd.DataFrame(CELLS), name="patients")
     stored = json.loads(verdict.to_json())
-    assert stored["schema_version"] == 3
+    assert stored["schema_version"] == 4
     assert stored["library_version"] == anonrisk.__version__
     assert stored["policy"] == {"name": "release", "digest": policy.digest}
     assert (stored["engine"], stored["missing"], stored["status"]) == ("pandas", "value", "fail")

@@ -176,13 +176,16 @@ class Coverage(Document):
         rows and are published too, unless the table is written with ``index=False``.
     unit : name or None
         What is taken for a person: the values of this column, or, if None, each row.
+    settings : dict
+        The settings of the policy by which less can be looked at; no reasons.
     """
 
     rows: RowCoverage = field(default_factory=RowCoverage)
     columns: tuple[ColumnCoverage, ...] = ()
     not_looked_at: Qid = ()
     unit: Name | None = None
-    _document = ("columns", "not_looked_at", "attributes_not_judged")
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    _document = ("columns", "not_looked_at", "attributes_not_judged", "settings")
     _parts = (ColumnCoverage,)
 
     @property
@@ -300,7 +303,19 @@ def of_table(
         for name, role in roles["columns"].items()
     )
     unit = next((name for name, role in roles["columns"].items() if role == "unit"), None)
-    return Coverage(columns=columns, not_looked_at=unseen, unit=unit)
+    settings = settings_of(policy)
+    return Coverage(columns=columns, not_looked_at=unseen, unit=unit, settings=settings)
+
+
+def settings_of(policy: Terms) -> dict[str, Any]:
+    """Return the settings by which less can be looked at, as plain values; reasons stay out."""
+    names = ("unlisted", "missing", "missing_sensitive", "max_dropped_fraction", "by")
+    answered = [(item.column, item.doubt) for item in policy.acknowledged]
+    return {
+        **{name: plain(getattr(policy, name)) for name in names},
+        "stable_unit": policy.stable_unit is not None,
+        "acknowledged": plain(answered),
+    }
 
 
 def person_of(unit: Name | None) -> str:

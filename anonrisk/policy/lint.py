@@ -10,6 +10,7 @@ from anonrisk.core.columns import nearest, skeleton, spelt
 from anonrisk.core.render import PrintedTable, count_of, fitted, joined, shown
 from anonrisk.engines.one_state import one_state
 from anonrisk.policy import budgets, limits, release_rules
+from anonrisk.policy.coverage import settings_of
 from anonrisk.policy.finding import WAIVED
 from anonrisk.policy.messages import pasted
 from anonrisk.policy.release_rules import role_of
@@ -53,6 +54,11 @@ class _Limit:
         only = "" if self.severity == "fail" else ", which only warns"
         return f"{self.name}{source}{about} {sign} {self.limit:g}{only}"
 
+    def beside(self, other: _Limit) -> str:
+        """The limit in words, with the parameters that another one does not have."""
+        own = [f"{key} {value}" for key, value in {*self.parameters} - {*other.parameters}]
+        return f"{self.said} ({', '.join(sorted(own))})" if own else self.said
+
     def covers(self, other: _Limit) -> bool:
         """Return whether it is about all that another limit is: more columns single out more."""
         kind = budgets.named(self.name)
@@ -76,20 +82,26 @@ def weaker(policy: Terms, against: Baseline) -> Iterator[tuple[str, str]]:
     if isinstance(against, Verdict):
         yield from _limits(policy, _of_verdict(against))
         yield from _roles(policy, against.columns)
+        yield from _settings(policy, against.coverage.settings)
         return
     yield from _limits(policy, _of_policy(against))
     yield from _roles(policy, {name: role_of(against, Roles(), name) for name in against.listed})
-    yield from _settings(policy, against)
+    yield from _settings(policy, settings_of(against))
 
 
 def _limits(policy: Terms, others: Iterator[_Limit]) -> Iterator[tuple[str, str]]:
     own = [*_of_policy(policy)]
     for other in others:
         covering = [item for item in own if item.covers(other)]
-        if not covering:
+        if any(item.keeps(other) for item in covering):
+            continue
+        about = (None, other.sensitive)
+        alike = [i for i in own if i.name == other.name and i.sensitive in about]
+        if not alike:
             yield "budgets", f"There was {other.said}; there is nothing like it now."
-        elif not any(item.keeps(other) for item in covering):
-            yield covering[0].where, f"There was {other.said}; now it is {covering[0].said}."
+            continue
+        item = (covering or alike)[0]
+        yield item.where, f"There was {other.beside(item)}; now it is {item.beside(other)}."
 
 
 def _of_policy(policy: Terms) -> Iterator[_Limit]:
@@ -133,26 +145,33 @@ def _roles(policy: Terms, before: Mapping[Name, str | None]) -> Iterator[tuple[s
             yield f"roles.{role}", f"{name!r} was {role}; now it is {current or 'without a role'}."
 
 
-def _settings(policy: Terms, other: Terms) -> Iterator[tuple[str, str]]:
-    """Name the settings by which fewer columns, rows or groups are looked at."""
+def _settings(policy: Terms, before: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Name the settings by which fewer columns, rows or groups are looked at than before.
+
+    A verdict of something that could not be read has none.
+    """
+    now = settings_of(policy)
+    if not before:
+        return
     less = {
-        "unlisted": policy.unlisted == "ignore" != other.unlisted,
+        "unlisted": now["unlisted"] == "ignore" != before["unlisted"],
         # A class can only grow by what matches every value.
-        "missing": policy.missing != other.missing
-        and (other.missing == "error" or policy.missing in {"drop", "wildcard"}),
-        "missing_sensitive": other.missing_sensitive in {None, "error"}
-        and policy.missing_sensitive in {"value", "drop"},
-        "max_dropped_fraction": (policy.max_dropped_fraction or 0)
-        > (other.max_dropped_fraction or 0),
-        "by": policy.by is None and other.by is not None,
+        "missing": now["missing"] != before["missing"]
+        and (before["missing"] == "error" or now["missing"] in {"drop", "wildcard"}),
+        "missing_sensitive": before["missing_sensitive"] in {None, "error"}
+        and now["missing_sensitive"] in {"value", "drop"},
+        "max_dropped_fraction": (now["max_dropped_fraction"] or 0)
+        > (before["max_dropped_fraction"] or 0),
+        "by": now["by"] is None and before["by"] is not None,
     }
     for key in (key for key, is_less in less.items() if is_less):
-        before, current = (shown(getattr(item, key) or "unset") for item in (other, policy))
-        yield key, f"{key} was {before}; now it is {current}."
-    answered = {(item.column, item.doubt) for item in other.acknowledged}
-    for item in policy.acknowledged:
-        if (item.column, item.doubt) not in answered:
-            text = f"The doubt {item.doubt} about {item.column!r} is acknowledged now; it was not."
+        words = ("unset" if item[key] is None else shown(item[key]) for item in (before, now))
+        yield key, "{} was {}; now it is {}.".format(key, *words)
+    if now["stable_unit"] and not before["stable_unit"]:
+        yield "stable_unit", "The unit is said to be stable now (stable_unit); it was not."
+    for column, doubt in now["acknowledged"]:
+        if [column, doubt] not in before["acknowledged"]:
+            text = f"The doubt {doubt} about {column!r} is acknowledged now; it was not."
             yield "acknowledged", text
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.policy.explain import Explanation
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 # A printed verdict shows no more findings than somebody reads.
 _SHOWN = 40
 _READER = Reader("verdict", ArgumentError)

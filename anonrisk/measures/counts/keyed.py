@@ -77,13 +77,10 @@ class KeyedValues(_Arrays):
             (classes, persons, values), rows = added_up([classes, persons, values], rows)
         return cls(classes, persons, values, rows)
 
-    def without(self, person: Hashes) -> KeyedValues:
-        """Return the entries of everybody else."""
-        if self.persons is None:
-            return self
-        kept = (self.persons != person).any(axis=1)
-        parts = (self.classes, self.persons, self.values, self.rows)
-        return KeyedValues(*(part[kept] for part in parts))
+    def renamed(self, person: Hashes, other: Hashes) -> KeyedValues:
+        """Return the entries with another person in the place of one."""
+        persons = None if self.persons is None else _renamed(self.persons, person, other)
+        return KeyedValues.of(self.classes, persons, self.values, self.rows)
 
     def merge(self, other: KeyedValues) -> KeyedValues:
         """Add up the entries of two tables."""
@@ -167,21 +164,14 @@ class KeyedCounts(_Arrays):
             n_dropped=n_dropped,
         )
 
-    def without(self, person: Hashes) -> KeyedCounts:
-        """Return the counts without a person, whose hash is the only row of `person`."""
+    def renamed(self, person: Hashes, other: Hashes) -> KeyedCounts:
+        """Return the counts with another person in the place of one; each is one hash (1, 2)."""
         if self.persons is None:
             return self
-        kept = (self.persons != person).any(axis=1)
-        values = {name: item.without(person) for name, item in self.values.items()}
-        rows = self.rows[kept]
-        return replace(
-            self,
-            classes=self.classes[kept],
-            persons=self.persons[kept],
-            rows=rows,
-            values=values,
-            n_rows=int(rows.sum()),
-        )
+        renamed = _renamed(self.persons, person, other)
+        (classes, persons), rows = added_up([self.classes, renamed], self.rows)
+        values = {name: item.renamed(person, other) for name, item in self.values.items()}
+        return replace(self, classes=classes, persons=persons, rows=rows, values=values)
 
     def merge(self, other: KeyedCounts) -> KeyedCounts:
         """Add up the counts of two tables of the same columns, which share no row.
@@ -273,6 +263,10 @@ def added_up(columns: Sequence[Hashes], rows: Integers) -> tuple[list[Hashes], I
         new[1:] |= placed[1:] != placed[:-1]
     first = np.flatnonzero(new)
     return [hashes[order[first]] for hashes in columns], np.add.reduceat(rows[order], first)
+
+
+def _renamed(persons: Hashes, person: Hashes, other: Hashes) -> Hashes:
+    return np.where((persons == person).all(axis=1)[:, None], other, persons)
 
 
 def _both(hashes: Hashes | None, other: Hashes | None) -> Hashes | None:

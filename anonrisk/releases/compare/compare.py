@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Names
     from anonrisk.core.literals import Missing
+    from anonrisk.pseudonyms.encoding import Hashes
     from anonrisk.releases.compare.comparison import Comparison
 
 
@@ -167,9 +168,14 @@ def compare_all(
     """
     for item in earlier:
         current.check_same(item, "compared")
-    blanks = {
+    blanks = blanks_of(current, missing_sensitive)
+    counts = [item.counts for item in earlier]
+    yield from compare_with_all(counts, current.counts, by_parts=by_parts, blanks=blanks)
+
+
+def blanks_of(current: State, missing_sensitive: str | None) -> dict[Name, Hashes]:
+    """Return what a missing value of each sensitive column hashes to, where it counts as none."""
+    return {
         name: value_hashes(current.key, name, [MISSING])
         for name in (current.counts.sensitive if missing_sensitive == "drop" else ())
     }
-    counts = [item.counts for item in earlier]
-    yield from compare_with_all(counts, current.counts, by_parts=by_parts, blanks=blanks)

@@ -16,7 +16,7 @@ Who is taken along is drawn by the hashes of persons, which only the holder of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from anonrisk.errors import StateError
 from anonrisk.releases.compare.numbers import entries_of, interned, summed, value_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import Name
@@ -41,10 +41,14 @@ _ROUNDS = 8
 
 @dataclass(frozen=True)
 class TableHistory:
-    """A table as it was published, the earliest release first, and as it would be now."""
+    """A table as it was published, the earliest release first, and as it would be now.
+
+    `blanks` are the hashes of missing values, by column, where these count as none.
+    """
 
     earlier: tuple[KeyedCounts, ...]
     current: KeyedCounts
+    blanks: Mapping[Name, Hashes] = field(default_factory=dict)
 
     @property
     def every(self) -> tuple[KeyedCounts, ...]:
@@ -116,8 +120,8 @@ def hold_back(
 
 # What becomes of a person: published as in the tables, as in the release before, or not at all.
 _NOW, _BEFORE, _OUT = range(3)
-# The number of having no class.
-_ABSENT = 0
+# The numbers of having no class, and no value.
+_ABSENT = _NO_VALUE = 0
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,7 @@ class _Signatures:
 
 @dataclass(frozen=True)
 class _PersonValues:
-    """The values of each person in a sensitive column, equal sets in equal numbers.
+    """The values of each person in a sensitive column, equal sets in equal numbers, none in 0.
 
     Those of every release that has others than were published last, which come first. Arrays are
     (n_persons,).
@@ -157,9 +161,14 @@ class _PersonValues:
 
     @classmethod
     def of(cls, table: TableHistory, who: Sequence[Integers], name: Name, n: int) -> _PersonValues:
-        sums = [_values(counts, ids, name, n) for ids, counts in zip(who, table.every, strict=True)]
-        *earlier, now = interned(np.concatenate(sums))[0].reshape(-1, n)
-        last = np.zeros(n, dtype=np.int64)
+        sums = [np.zeros((1, 2), dtype=np.uint64)]
+        for ids, counts in zip(who, table.every, strict=True):
+            values = counts.values[name].values
+            if name in table.blanks:
+                values = np.where((values == table.blanks[name]).all(axis=1)[:, None], 0, values)
+            sums.append(value_sums(values, ids[entries_of(counts, name)], n))
+        *earlier, now = interned(np.concatenate(sums))[0][1:].reshape(-1, n)
+        last = np.full(n, _NO_VALUE)
         for ids, number in zip(who, earlier, strict=False):
             last[ids] = number[ids]
         published = [last]
@@ -317,11 +326,6 @@ def _more_rows(
     return interned(summed(now, current.classes * sign, n))[0]
 
 
-def _values(counts: KeyedCounts, who: Integers, name: Name, n: int) -> Hashes:
-    """Return what the set of values of each person adds up to."""
-    return value_sums(counts, who[entries_of(counts, name)], name, n)
-
-
 @dataclass(frozen=True)
 class _Decision:
     """The rules by which groups come, stay and go."""
@@ -370,9 +374,9 @@ class _Decision:
         new = np.zeros(len(groups), dtype=bool)
         new[group] = ~people.published[who]
         for values in people.values:
-            enough &= _distinct(group, values.now[who], len(groups)) >= self.n_values
+            enough &= self._several(group, values.now[who], len(groups))
             for before in values.published:
-                enough &= new | (_distinct(group, before[who], len(groups)) >= self.n_values)
+                enough &= new | self._several(group, before[who], len(groups))
         together: Booleans = enough[group]
         return together
 
@@ -414,7 +418,7 @@ class _Decision:
         for values in people.values:
             before, now = values.published[0][stay], values.now[stay]
             shown = np.where(fate[stay] == _BEFORE, before, now)
-            enough &= len(np.unique(shown)) >= self.n_values
+            enough &= self._are_several(shown)
             changed |= before != now
         if enough or not changed.any():
             return True
@@ -427,11 +431,11 @@ class _Decision:
         taken = np.zeros(len(may), dtype=bool)
         taken[: max(self.k - len(out), 0)] = True
         for before in self._published_values:
-            known = {*before[out].tolist(), *before[may[taken]].tolist()}
+            known = {*before[out].tolist(), *before[may[taken]].tolist()} - {_NO_VALUE}
             for place in np.flatnonzero(~taken):
                 if len(known) >= self.n_values:
                     break
-                if (value := int(before[may[place]])) not in known:
+                if (value := int(before[may[place]])) not in {_NO_VALUE, *known}:
                     known.add(value)
                     taken[place] = True
         return taken
@@ -460,14 +464,21 @@ class _Decision:
         if not len(who):
             return or_none
         return len(who) >= self.k and all(
-            len(np.unique(before[who])) >= self.n_values for before in self._published_values
+            self._are_several(before[who]) for before in self._published_values
         )
 
+    def _are_several(self, values: Integers) -> bool:
+        """Return whether persons have enough different values, or none that could be learned."""
+        return bool(self._several(np.zeros_like(values), values, 1)[0])
 
-def _distinct(group: Integers, values: Integers, n: int) -> Integers:
-    """Count the different values of each group."""
-    base = values.max(initial=0) + 1
-    return np.bincount(np.unique(group * base + values) // base, minlength=n)
+    def _several(self, group: Integers, values: Integers, n: int) -> Booleans:
+        """Return the same of each of n groups."""
+        base = values.max(initial=0) + 1
+        known = values != _NO_VALUE
+        different = np.unique(group[known] * base + values[known]) // base
+        n_different = np.bincount(different, minlength=n)
+        several: Booleans = (n_different == 0) | (n_different >= self.n_values)
+        return several
 
 
 def _grouped(number: Integers, who: Integers) -> Iterator[Integers]:

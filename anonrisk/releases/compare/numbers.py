@@ -113,9 +113,8 @@ def all_different(key: Integers) -> bool:
     return not (np.bincount(key) > 1).any()
 
 
-def value_sums(counts: KeyedCounts, person: Integers, name: Name, n: int) -> Hashes:
+def value_sums(values: Hashes, person: Integers, n: int) -> Hashes:
     """Add up the different values of each person, (n, 2); `person` is that of each value."""
-    values = counts.values[name].values
     if not all_different(person):
         # A value that somebody has in several classes is one value.
         distinct, n_values = interned(values)

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, MetaData
 
     from anonrisk.core.columns import Qid
+    from anonrisk.pseudonyms.encoding import Hashes
     from anonrisk.releases.release.published_files import AnyPath
 
 VERSION = 2
@@ -432,9 +433,10 @@ class Ledger:
     def erase(self, person: Any, *, by: str, reason: str) -> LedgerEntry:
         """Take a person out of every state, so that nobody finds them by trying any more.
 
-        The last release of each table must be without them: publish one first, so that it is judged
-        together with those that have them (``Release.mend(erased=…)``). The entry names nobody, and
-        says which states have changed.
+        Their rows stay counted as those of somebody with a random hash, since whoever left with
+        them hides among as many as were published. The last release of each table must be without
+        them: publish one first, so that it is judged together with those that have them
+        (``Release.mend(erased=…)``). The entry names nobody, and says which states have changed.
 
         Parameters
         ----------
@@ -446,13 +448,15 @@ class Ledger:
             Why; must not be blank, and name nobody.
         """
         about = self._doing("erase", by, reason)
+        # Others left with them, and hide among as many as they were.
+        nobody = person_hashes(self.state_key, [secrets.token_bytes(32)])
         with self._changing() as (connection, entries):
             entries.refuse_before(about["at"])
             gone: dict[str, dict[str, str]] = {}
             later: set[tuple[str, str]] = set()
             for entry in reversed(entries.items):
                 for (kind, table), data in self._parts(connection, entry).items():
-                    rest = None if kind != _STATE else self._without(data, person)
+                    rest = None if kind != _STATE else self._erased(data, person, nobody)
                     if rest is None:
                         continue
                     if (entry.audience, table) not in later:
@@ -474,8 +478,8 @@ class Ledger:
                 raise LedgerError("no state in the ledger has this person: nothing was erased")
             return self._write(connection, entries, {**about, "details": {"states": gone}})
 
-    def _without(self, data: bytes, person: Any) -> bytes | None:
-        """Return a state without a person; None if it has not got them."""
+    def _erased(self, data: bytes, person: Any, nobody: Hashes) -> bytes | None:
+        """Return a state with nobody in the place of a person; None if it has not got them."""
         state = State.from_bytes(data, key=self.state_key)
         counts = state.counts
         if counts.unit is None:
@@ -483,9 +487,8 @@ class Ledger:
         cells = encoded_like([person], counts.unit, counts.kinds[counts.unit])
         if cells is None:
             return None
-        rest = counts.without(person_hashes(self.state_key, cells))
-        same = len(rest.classes) == len(counts.classes)
-        return None if same else State(rest, self.state_key).to_bytes()
+        rest = counts.renamed(person_hashes(self.state_key, cells), nobody)
+        return None if rest == counts else State(rest, self.state_key).to_bytes()
 
     def _keep_state(
         self, connection: Connection, number: int, table: str, data: bytes | None

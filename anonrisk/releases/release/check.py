@@ -80,13 +80,8 @@ class JudgedTable:
 
     @property
     def by_parts(self) -> bool:
-        """Whether of some columns more is asked than of all: people may know these alone."""
-        names: dict[bool, set[str]] = {True: set(), False: set()}
-        for rule in self.policy.rules:
-            names[self.is_whole(rule)].update(
-                item.name for item in rule.budgets if not isinstance(item, ReleaseBudget)
-            )
-        return not names[False] <= names[True]
+        """Whether the policy judges some of the columns alone: people may know just these."""
+        return not all(map(self.is_whole, self.policy.rules))
 
     def is_whole(self, rule: Rule) -> bool:
         """Return whether a rule is about every column of any quasi-identifier."""

@@ -29,6 +29,7 @@ from anonrisk.policy.budgets.k import K
 from anonrisk.policy.budgets.ldiv import LDiv
 from anonrisk.policy.wanted import wanted_by
 from anonrisk.pseudonyms import encoding
+from anonrisk.releases.compare.compare import blanks_of
 from anonrisk.releases.compare.difference import refuse_different
 from anonrisk.releases.compare.hold_back import TableHistory, hold_back
 from anonrisk.releases.release.check import JudgedTable, check, earlier_of, judged
@@ -236,7 +237,8 @@ def _history(table: JudgedTable, release: ReleaseParts, ledger: Ledger) -> Table
         except StateError as error:
             which = place.called(table.name)
             raise StateError(f"table {table.name!r} and release {which!r}: {error}") from None
-    return TableHistory(tuple(state.counts for _, state in held), current.counts)
+    blanks = blanks_of(current, table.policy.missing_sensitive)
+    return TableHistory(tuple(state.counts for _, state in held), current.counts, blanks)
 
 
 @dataclass(frozen=True)
