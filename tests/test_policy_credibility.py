@@ -325,6 +325,17 @@ def test_a_plan_that_nobody_can_make_again(change, why):
     assert why in finding.sentence
 
 
+def test_a_plan_that_was_changed_is_judged_as_it_was_made():
+    plan = planned()
+    finding = judged(plan=dataclasses.replace(plan, goals=()))
+    assert (finding.status, finding.value) == ("fail", 1)
+    # Regions that looked at sensitive values, in a plan that does not.
+    changed = dataclasses.replace(planned(k=2), regions=plan.regions, after=plan.after)
+    finding = judged(plan=changed, release=HIV.anon.apply(changed))
+    assert finding.status == "could_not_assess"
+    assert "or was changed" in finding.sentence
+
+
 def test_wrong_calls():
     plan, policy = planned(k=4), asking()
     with pytest.raises(ArgumentError, match="plan= together with original="):

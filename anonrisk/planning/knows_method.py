@@ -144,32 +144,32 @@ def attacked(
     tally: Tally,
     make: Callable[[Tally], Plan],
     *,
+    goals: tuple[SensitiveGoal, ...],
     sensitive: Qid,
     hidden: Qid,
     by_counts: bool,
 ) -> PlanAttack:
     """Measure what the release, the method and everybody's quasi-identifiers tell.
 
-    `hidden` are the columns beside the quasi-identifiers that the method, `make`, looks at;
-    `by_counts`, whether it tells the values of each apart by their counts only.
+    `goals` are those of the method, `make`, and `hidden` the columns beside the quasi-identifiers
+    that it looks at; `by_counts`, whether it tells the values of each apart by their counts only.
     """
     before = plan.before
     assert before is not None  # noqa: S101
-    goals = tuple(goal for rule in plan.class_rules for goal in rule.goals)
     seen = Sighting.of(plan, tally)
     if (tally.n_records, seen.people.n_classes) != (before.n_records, before.n_classes):
         raise PlanError("the plan was made for another table: it has other records")
+    leads_here = partial(_leads_to, seen, make)
+    # A bound holds for what the method makes of this table, too.
+    if not leads_here(tally):
+        raise PlanError(
+            "the plan was made for another table, or was changed, or its method is not repeatable: "
+            "made again from this table, it is another one"
+        )
     known: list[Credibility] = []
     by_person: dict[Name, Callable[[], pd.DataFrame]] = {}
     chances = None
     if hidden and sensitive:
-        leads_here = partial(_leads_to, seen, make)
-        # A bound holds for what the method makes of this table, too.
-        if not leads_here(tally):
-            raise PlanError(
-                "the plan was made for another table, or its method is not repeatable: made again "
-                "from this table, it is another one"
-            )
         names = (*dict.fromkeys((*hidden, *sensitive)),)
         chances = _chances(seen, names, leads_here, by_counts=by_counts)
     for name in sensitive:

@@ -172,7 +172,8 @@ class PlanSearch:
             )
         with one_state(frame, "plan"), limited(None):
             engine = engine_for(frame)
-            goals = tuple(goal for rule in plan.class_rules for goal in rule.goals)
+            # Not those of the plan, which can be changed.
+            goals = request.deciding.about
             about = (*(goal.column for goal in goals), *self.loss_about)
             hidden = tuple(name for name in dict.fromkeys(about) if name not in request.qid)
             names = hidden
@@ -192,7 +193,10 @@ class PlanSearch:
             by_counts = not self.loss_about and all(
                 FORMULAS[goal.score].order != "r" for goal in goals
             )
-            return attacked(plan, tally, make, sensitive=names, hidden=hidden, by_counts=by_counts)
+            return attacked(
+                plan, tally, make,
+                goals=goals, sensitive=names, hidden=hidden, by_counts=by_counts,
+            )  # fmt: skip
 
     def gap(self, plan: Plan, frame: Any, sample: int | None, seed: int) -> PlanGap:
         """Count the table once, and compare a plan by region with the least loss."""
