@@ -364,6 +364,20 @@ def test_bounds_hold_where_homes_are_drawn():
     assert told[3] < 1.6 * singly[3]
 
 
+@pytest.mark.parametrize("seen", [0, 1])
+def test_bounds_hold_where_few_homes_have_all_who_are_unique(seen):
+    """Of 2,000 homes seven have six people, all unique; a fifth is drawn, often none of these."""
+    size = np.where(np.arange(2_000) < 7, 6, np.arange(2_000) % 3 + 1)
+    home = np.repeat(np.arange(2_000), size)
+    rng = np.random.default_rng(0)
+    code = np.where(home < 7, 1_000 + np.arange(len(home)), rng.integers(0, 40, len(home)))
+    chosen = np.isin(home, [*range(seen), *rng.permutation(np.arange(7, 2_000))[: 400 - seen]])
+    counted = homes.clustered(home[chosen], code[chosen])
+    bounded = bounds(Sample.of(counted.sizes, len(home)), counted)
+    assert 42 in bounded.uniques
+    assert bounded.uniques.high < 250
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("f", [0.05, 0.2, 0.5])
 @pytest.mark.parametrize("world", homes.WORLDS)

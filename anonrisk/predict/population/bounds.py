@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil, floor, hypot, sqrt
+from math import ceil, floor, hypot
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,6 +53,9 @@ _ALL = (EVERY_SIZE, 1.001)
 _ADDED, _ROUNDS = 40, 80
 # How near, as a share, a bound comes to the best one before it is taken; and of what at least.
 _NEAR, _OF_LEAST = 5e-3, 1e-3
+# Where a table has none of some clusters, at most so many of them, 3.69, were expected in it: the
+# limit of a Poisson number of 0 at 97.5%.
+_UNSEEN = 4
 # What the sum of all shares weighs beside the rows, where the nearest population is sought.
 _HEAVY = 1e4
 
@@ -117,8 +120,11 @@ def bounds(sample: Sample, clustered: ClusteredClasses | None = None) -> Bounds:
 
     Where whole clusters were drawn, F and j count parts (P14), D_F the parts of one member in
     classes of F parts, each divided by F, so that unique people are D₁ again; who has no such part
-    is in no row. A match with one of F parts is right with a chance of 1/F at most. Every σⱼ is
-    multiplied by √λ, the largest by which clusters make any sum of the rows vary more.
+    is in no row. A match with one of F parts is right with a chance of 1/F at most. Limits are λ
+    times those of a Poisson number of sⱼ/λ, where λ is the largest by which clusters make any sum
+    of the rows vary more; and those from above are never below the mean size of the four largest
+    clusters times the limit of a Poisson number of 0, for so many may hold everybody and not have
+    been drawn.
 
     References
     ----------
@@ -233,9 +239,10 @@ class Programme:
         if clustered is None:
             seen = [sample.s(size) for size in range(1, _ROWS + 1)]
             self.counts = np.array([*seen, sample.u - sum(seen)], dtype=float)
-            self.spread = 1.0
+            self.spread, self.largest = 1.0, 0.0
         else:
             sample, self.counts, self.spread = of_clusters(clustered, sample, _ROWS)
+            self.largest = float(np.sort(clustered.people)[-_UNSEEN:].mean())
         self.sample = sample
         self.sizes = self._steps(*_ALL)
         # Which of the sizes are in use.
@@ -251,10 +258,13 @@ class Programme:
         from scipy.special import gammainccinv, gammaincinv, ndtri
 
         z = -float(ndtri(alpha / 2))
-        some = np.maximum(self.counts, 0.5)
-        low = np.where(self.counts > 0, gammaincinv(some, alpha / 2), 0.0)
-        above = gammainccinv(self.counts + 1, alpha / 2) - self.counts
-        return z, np.concatenate((above, self.counts - low)) / z * sqrt(self.spread)
+        counts = self.counts / self.spread
+        some = np.maximum(counts, 0.5 / self.spread)
+        low = np.where(counts > 0, gammaincinv(some, alpha / 2), 0.0)
+        above = self.spread * (gammainccinv(counts + 1, alpha / 2) - counts)
+        # Nobody knows who lives in clusters that were not drawn.
+        above = np.maximum(above, self.largest * gammainccinv(1, alpha / 2))
+        return z, np.concatenate((above, self.spread * (counts - low))) / z
 
     def _steps(self, every: int, ratio: float) -> Integers:
         top = min(self.sample.N, ceil(_SURE / self.sample.f))
