@@ -117,8 +117,8 @@ EVERY_CASE = ("-m", "engine", "-o", "testpaths=tests")
 ENGINE_TESTS = (*EVERY_CASE, *ALL_EXAMPLES)
 SPARK_TESTS = ("-m", "(engine or spark) and not nightly")
 # Beside the contract, which every kind of table runs whole, a fiftieth by commit and name; of what
-# is slow and takes no other table than pandas, a quarter.
-SHARES = ("--share", "0.02", "--slow-share", "0.25")
+# is slow and takes no other table than pandas, a fifth.
+SHARES = ("--share", "0.02", "--slow-share", "0.2")
 DRAWN = ("-o", "testpaths=tests", *SHARES)
 BY_DAY = ("-m", "engine and not nightly", *DRAWN)
 PANDAS = ("--engines", "pandas,arrow,arrow_more")
