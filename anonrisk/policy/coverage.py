@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from anonrisk.policy.evidence import Evidence
     from anonrisk.policy.release_rules import Published
     from anonrisk.policy.terms import Terms
-    from anonrisk.policy.verdict import Verdict
 
 ATTRIBUTE_NOT_JUDGED = "attribute disclosure not judged"
 _MOST_TABLES = 3
@@ -323,17 +322,17 @@ def person_of(unit: Name | None) -> str:
     return "each row is taken for a person" if unit is None else _VALUE.format(shown(unit))
 
 
-def caveats_of(tables: Mapping[str, Coverage | Verdict]) -> tuple[str, ...]:
-    """Return what keeps the pass of several tables from being a plain one, with the table's name.
+def caveats_of(tables: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the caveats of several tables as those of one, each with the name of its table.
 
     Of more than a few tables it is their number alone.
     """
-    fields = {name: caveats for name, table in tables.items() if (caveats := table.caveats)}
-    if len(fields) > _MOST_TABLES:
-        n_tables = f"{len(fields):,} of {len(tables):,} tables"
+    named_tables = {name: caveats for name, caveats in tables.items() if caveats}
+    if len(named_tables) > _MOST_TABLES:
+        n_tables = f"{len(named_tables):,} of {len(tables):,} tables"
         return (f"with something not judged, or waived, in {n_tables}",)
     return tuple(
-        f"{caveat} in {named(name)}" for name, caveats in fields.items() for caveat in caveats
+        f"{caveat} in {named(name)}" for name, caveats in named_tables.items() for caveat in caveats
     )
 
 

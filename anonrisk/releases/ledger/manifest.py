@@ -542,8 +542,8 @@ class Manifest(Document, PrintedTable):
         keys = ", ".join(item.keyid for item in self.signatures)
         seal = f"sealed by {shown(keys)}" if keys else "no seal"
         agreed = count_of(len(self.approvals), "approval")
-        covered = {table.name: table.coverage for table in self.tables}
-        word = ", ".join((self.status, *(caveats_of(covered) if self.status == PASS else ())))
+        caveats = {table.name: table.coverage.caveats for table in self.tables}
+        word = ", ".join((self.status, *(caveats_of(caveats) if self.status == PASS else ())))
         return [
             f"Manifest of release {named(self.release)} for {named(self.audience)}: {word}",
             f"{shown(self.at)} by {named(self.by)}, {seal}, {agreed}",

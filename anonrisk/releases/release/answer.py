@@ -71,9 +71,11 @@ class ReleaseAnswer:
         """What keeps a pass from being a plain one: approvals to come, and what its tables say."""
         if not self.passed:
             return ()
-        asked = render.count_of(self.approvals_asked, "approval")
-        lacking = [f"{self.approvals_missing:,} of {asked} missing"]
-        return (*(lacking if self.approvals_missing else ()), *caveats_of(self.tables))
+        lacking = []
+        if self.approvals_missing:
+            asked = render.count_of(self.approvals_asked, "approval")
+            lacking = [f"{self.approvals_missing:,} of {asked} missing"]
+        return (*lacking, *caveats_of({name: item.caveats for name, item in self.tables.items()}))
 
     @property
     def approvals_missing(self) -> int:
