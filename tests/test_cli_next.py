@@ -385,16 +385,35 @@ def test_the_work_of_an_explanation_is_bounded(monkeypatch, n):
     assert sum(measured) <= 3 * n + 10
 
 
-@pytest.mark.parametrize("more", [(), ("-o", "plan.json"), ("--apply", "c.csv")])
-def test_what_only_python_judges_is_not_sent_to_the_command_line(run, more):
+@pytest.mark.parametrize("more", [(), ("-o", "plan.json")])
+def test_what_only_a_fresh_plan_can_be_judged_by_is_judged_as_it_is_applied(run, more):
     made = policy(k=2, quasi="sex", unlisted="ignore", credibility=0.9)
     code, out, _ = run("plan", "t.csv", "--policy", made, *more)
     assert code == 0
-    assert steps(out) == ["df.anon.apply(plan, policy=anonrisk.Policy.load('p.json'))"]
-    assert "in Python" in remarks(out)
-    frame = pd.read_csv("t.csv")
-    plan = frame.anon.plan(policy=anonrisk.Policy.load(made))
-    assert len(frame.anon.apply(plan, policy=anonrisk.Policy.load(made))) == 60
+    (step,) = steps(out)
+    assert step == shlex.join(
+        ["anonrisk", "plan", "t.csv", "--policy", made, *more, "--apply", "t-coarse.csv"]
+    )
+    assert "judges credibility too" in remarks(out)
+    code, out, _ = run(*shlex.split(step)[1:])
+    assert code == 0
+    assert "What next" not in out
+    assert len(pd.read_csv("t-coarse.csv")) == 60
+
+
+def test_a_plan_whose_credibility_fails_is_not_applied(run):
+    pd.DataFrame({"q": list("aabbbbb"), "s": ["HIV", "HIV", "d1", "d2", "d3", "d4", "d5"]}).to_csv(
+        "hiv.csv", index=False
+    )
+    made = policy(k=2, quasi="q", sensitive="s", ldiv=2, credibility=0.5)
+    code, out, err = run("plan", "hiv.csv", "--policy", made, "--apply", "c.csv")
+    assert code == 1
+    assert "nothing was written" in out + err
+    assert "100.0%" in out
+    assert not Path("c.csv").exists()
+
+
+def test_a_credibility_that_warns_does_not_change_what_comes_next(run):
     warns = {"at_most": 0.9, "severity": "warn"}
     made = policy(k=2, quasi="sex", unlisted="ignore", credibility=warns)
     (step,) = steps(run("plan", "t.csv", "--policy", made)[1])

@@ -239,6 +239,14 @@ def test_a_bound_of_many_persons():
     assert "at most 30.0%" in repr(plan.attack(table))
 
 
+def test_of_too_many_tables_none_is_counted(monkeypatch):
+    # A number of arrangements of thousands of persons has thousands of digits.
+    monkeypatch.setattr(worlds, "arrangements", None)
+    table = pd.DataFrame({"q": ["a", "b"] * 2_000, "s": list("xyyy") * 1_000})
+    plan = table.anon.plan("q", k=2, ldiv=2, sensitive="s", options=BY_REGION)
+    assert not plan.attack(table).credibility[0].exact
+
+
 @pytest.mark.parametrize("name", ["persons", "by_release", "credibility"])
 def test_a_column_of_persons_is_never_there_twice(name):
     table = HIV.rename(columns={"q": name})

@@ -30,11 +30,8 @@ _DRAFT = "draft.yaml"
 _PLAN = "plan.json"
 _REMARK = "  # "
 _PYTHON = "df.anon."
-# A plan in a file does not know how it was searched for.
-_JUDGED = (
-    f"{_PYTHON}apply(plan, policy=anonrisk.Policy.load({{!r}})){_REMARK}in Python, with the plan "
-    "that df.anon.plan gave: credibility is judged there only"
-)
+# A plan in a file does not know how it was searched for, nor does the table that it makes.
+_JUDGED = f"{_REMARK}judges credibility too, and writes what passes"
 _PUT_BACK = "with the value of the partition in place of …"
 
 
@@ -63,16 +60,17 @@ def after_plan(args: argparse.Namespace, plan: Plan) -> list[str]:
     """List the command that stores a plan, applies a stored one, or checks what it has made."""
     policy = [] if args.policy is None else ["--policy", args.policy]
     decides = (b.budget for b in plan.budgets if b.severity == "fail")
+    first = Path(args.table[0])
+    # A folder, a pattern or a pipe has no name that another file could be called by.
+    stem = first.name.partition(".")[0] if first.suffix and not has_magic(first.name) else ""
+    to = f"{stem or 'table'}-coarse.csv"
     if CredibilityBudget.key in decides:
-        return _ready([_JUDGED.format(args.policy)], args)
+        judged = shlex.join(["anonrisk", "plan", *args.words, "--apply", to]) + _JUDGED
+        return [] if args.apply is not None else _ready([judged], args)
     if args.output is None and args.apply is None:
         words = ["anonrisk", "plan", *args.words, "--output", plan.file_name]
     elif args.apply is None:
-        first = Path(args.table[0])
-        # A folder, a pattern or a pipe has no name that another file could be called by.
-        stem = first.name.partition(".")[0] if first.suffix and not has_magic(first.name) else ""
         trees = _option("--hierarchies", [f"{name}={path}" for name, path in args.hierarchies])
-        to = f"{stem or 'table'}-coarse.csv"
         words = ["anonrisk", "apply", args.output, *_table(args), *trees, *policy, "-o", to]
     elif policy:
         words = ["anonrisk", "check", args.apply, *policy]

@@ -65,30 +65,27 @@ class Worlds:
         total, weighted = 0, np.zeros(self.counts.shape, dtype=object)
         for i, alike in enumerate(worlds.values(), start=1):
             tell(f"trying tables that could have led here: {i:,} of {len(worlds):,}")
-            if leads_here(alike[0][0]):
-                for counts, weight in alike:
-                    total += weight
-                    weighted += weight * counts.astype(object)
+            if leads_here(alike[0]):
+                # Their cells are the same, in other places.
+                weight = arrangements(alike[0].tolist())
+                total += weight * len(alike)
+                weighted += weight * np.sum(alike, axis=0).astype(object)
         # A person of a combination is any of its persons.
         sizes = self.counts.sum(axis=1).tolist()
         rows = zip(weighted.tolist(), sizes, strict=True)
         return np.array([[cell / (total * n) for cell in row] for row, n in rows])
 
-    def _all(self) -> dict[object, list[tuple[Integers, int]]] | None:
-        """Return all tables with the number of their arrangements; alike ones are in one list.
-
-        None where there are too many.
-        """
+    def _all(self) -> dict[object, list[Integers]] | None:
+        """Return all tables; alike ones are in one list. None where there are too many."""
         choices = self._choices()
         if choices is None:
             return None
-        worlds: dict[object, list[tuple[Integers, int]]] = {}
+        worlds: dict[object, list[Integers]] = {}
         for world in product(*(tables for _, tables in choices)):
             counts = np.zeros_like(self.counts)
-            for (rows, _), (table, _) in zip(choices, world, strict=True):
+            for (rows, _), table in zip(choices, world, strict=True):
                 counts[rows] = table
-            weight = prod(times for _, times in world)
-            worlds.setdefault(self._key(counts), []).append((counts, weight))
+            worlds.setdefault(self._key(counts), []).append(counts)
             if len(worlds) > _MOST_RUNS:
                 return None
         return worlds
@@ -98,11 +95,8 @@ class Worlds:
             return counts.tobytes()
         return tuple(sorted(map(tuple, counts.T.tolist())))
 
-    def _choices(self) -> list[tuple[Integers, list[tuple[Integers, int]]]] | None:
-        """Return of each class its combinations, and its tables with their arrangements.
-
-        None where there are too many of them together.
-        """
+    def _choices(self) -> list[tuple[Integers, list[Integers]]] | None:
+        """Return of each class its combinations, and its tables; None where there are too many."""
         choices, n_worlds = [], 1
         most = min(_MOST, _MOST_HELD // self.counts.size)
         for number in np.unique(self.classes).tolist():
@@ -115,7 +109,7 @@ class Worlds:
             n_worlds *= len(tables)
             if n_worlds > most:
                 return None
-            choices.append((rows, [(np.array(table), arrangements(table)) for table in tables]))
+            choices.append((rows, [np.array(table) for table in tables]))
         return choices
 
 
@@ -147,7 +141,7 @@ def _taken(n: int, most: Sequence[int]) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-def arrangements(table: _Counts) -> int:
+def arrangements(table: Sequence[Sequence[int]]) -> int:
     """Count the ways in which persons can have the values of a table.
 
     Examples

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
 from anonrisk.cli import options, output_paths
-from anonrisk.cli.commands.check import table_of
-from anonrisk.cli.commands.plan import write_table, written
+from anonrisk.cli.commands.plan import blocked, write_table, written
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
 from anonrisk.cli.source import wanted
@@ -16,7 +14,7 @@ from anonrisk.core import columns
 from anonrisk.core.literals import OnUnseen
 from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, PlanError, ReleaseBlocked
-from anonrisk.policy import Policy, Verdict
+from anonrisk.policy import Policy
 from anonrisk.policy.finding import FAIL
 from anonrisk.policy.wanted import wanted_by
 from anonrisk.pseudonyms.private_files import replace_file
@@ -90,7 +88,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     except PlanError as error:
         return Outcome.refused(FAIL, str(error))
     except ReleaseBlocked as error:
-        return _blocked(error, args, source)
+        return blocked(error, args, source)
     # First, because a table whose plan is lost cannot be made again next month.
     if resolved is not None:
         replace_file(resolved, f"{plan.to_json()}\n".encode())
@@ -125,11 +123,3 @@ def _resolved_path(args: argparse.Namespace) -> Path:
             f"{args.resolved!r} is there already: apply that plan, or replace it by --force"
         )
     return path
-
-
-def _blocked(error: ReleaseBlocked, args: argparse.Namespace, source: Source) -> Outcome:
-    """Show what the policy found; its exit code is that of the gate."""
-    assert isinstance(error.verdict, Verdict)  # noqa: S101
-    verdict = error.verdict.about(table_of(args), source.files(args))
-    text = "nothing was written: the changed table does not pass the policy"
-    return replace(Outcome.of_verdict(verdict, "fail"), message=text)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
 from anonrisk.cli import options, output_paths
+from anonrisk.cli.commands.check import table_of
 from anonrisk.cli.next_steps import after_plan, as_text
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
@@ -13,8 +15,16 @@ from anonrisk.cli.policy_file import load_policy
 from anonrisk.cli.source import said_of, text_format, wanted, wanted_for_plan
 from anonrisk.core.literals import Loss, PlanMethod
 from anonrisk.core.render import shown, visible
-from anonrisk.errors import ArgumentError, NoPlanHelpsError, PlanError, WeightError
+from anonrisk.errors import (
+    ArgumentError,
+    NoPlanHelpsError,
+    PlanError,
+    ReleaseBlocked,
+    WeightError,
+)
 from anonrisk.measures.recode import Keep
+from anonrisk.policy import Verdict
+from anonrisk.policy.budgets.base import MethodBudget
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
 
 if TYPE_CHECKING:
@@ -148,7 +158,11 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     if to is not None and plan.partial and args.time_limit is None:
         text += "" if args.yaml else "\nNothing was written: the plan is not finished."
     elif to is not None:
-        write_table(args, anonrisk.apply(frame, plan), *to, source.inferred)
+        try:
+            changed = anonrisk.apply(frame, plan, policy=_judging(policy))
+        except ReleaseBlocked as error:
+            return blocked(error, args, source)
+        write_table(args, changed, *to, source.inferred)
         as_it_is = [n for n in plan.columns if n not in (*plan.qids, *plan.leave_out)]
         parts |= {"written": str(to[0]), "not_in_plan": as_it_is}
         text += "" if args.yaml else f"\n{written(to[0], as_it_is)}"
@@ -220,3 +234,18 @@ def _yaml(plan: Plan) -> str:
         raise ArgumentError(
             "--yaml needs PyYAML, as in pip install 'anonrisk[policy]'; --json works without"
         ) from None
+
+
+def _judging(policy: Policy | None) -> Policy | None:
+    """Return a policy of which one budget can be judged only here, where the plan is made."""
+    every = [] if policy is None else [item for rule in policy.rules for item in rule.budgets]
+    decides = any(isinstance(item, MethodBudget) and item.severity == "fail" for item in every)
+    return policy if decides else None
+
+
+def blocked(error: ReleaseBlocked, args: argparse.Namespace, source: Source) -> Outcome:
+    """Show what the policy found; its exit code is that of the gate."""
+    assert isinstance(error.verdict, Verdict)  # noqa: S101
+    verdict = error.verdict.about(table_of(args), source.files(args))
+    text = "nothing was written: the changed table does not pass the policy"
+    return replace(Outcome.of_verdict(verdict, "fail"), message=text)
