@@ -386,3 +386,19 @@ def test_bounds_hold_in_every_world_of_homes(world, f):
     (told,) = held_of(world, f, runs, 7, n_ways=1)
     cells = [(world, f, figure, 0, held * runs) for figure, held in enumerate(told[:3])]
     assert not worlds.too_low(cells, runs)
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"predicted_singletons": {"group_size": 40, "at_most": 40}},
+        {"population_unique_fraction": {"population_size": 512, "at_most": 1}},
+    ],
+)
+def test_a_gate_says_that_it_takes_persons_to_be_drawn_singly(limit):
+    import pandas as pd
+
+    verdict = anonrisk.Policy(quasi=["area", "sex"], unlisted="ignore", **limit).check(
+        pd.DataFrame(CELLS)
+    )
+    assert "persons were drawn singly" in str(verdict.findings[0].sentence)

@@ -415,3 +415,22 @@ def test_wrong_calls():
     stopped = dataclasses.replace(plan, partial=True)
     with pytest.raises(errors.PlanError, match="stopped"):
         stopped.attack(HIV)
+
+
+def test_the_rest_of_two_long_names_has_two_labels():
+    # Alike up to the last character.
+    names = ["x" * 55 + end for end in "12"]
+    tree = {
+        name: [f"{side}{i}" for i in range(1, 5)] for name, side in zip(names, "ab", strict=True)
+    }
+    values = [f"{side}1" for side in "ab" for _ in range(5)]
+    values += [f"{side}{i}" for side in "ab" for i in (2, 2, 3, 3, 3, 4, 4)]
+    table = pd.DataFrame({"q": values})
+    trees = {"q": {"*": tree}}
+    plan = table.anon.plan("q", k=5, hierarchies=trees, options=BY_REGION)
+    made = table.anon.apply(plan)
+    rests = made["q"][made["q"].str.startswith("rest of ")].value_counts()
+    assert rests.tolist() == [7, 7]
+    assert all(len(label) == 60 for label in rests.index)
+    again = anonrisk.Plan.from_json(plan.to_json(), hierarchies=trees)
+    assert table.anon.apply(again).equals(made)

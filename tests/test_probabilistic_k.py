@@ -181,7 +181,7 @@ def test_most_values_of_a_zipf_table_are_below_the_even_case():
 
 def test_a_promise_prints_and_serialises():
     found = pd.DataFrame(PEOPLE).anon.probabilistic_k("zip", 10**6, 0.1)
-    assert "the table's own shares" in repr(found)
+    assert "shares as those of the table" in repr(found)
     assert "<table>" in found._repr_html_()
     assert json.loads(json.dumps(found.to_dict()))["k"] == found.k
     assert found.values_below(1) == pytest.approx(2 * exp(-(10**6) / 4), abs=1e-12)

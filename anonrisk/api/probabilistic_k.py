@@ -89,10 +89,10 @@ def probabilistic_k(
     sex + half_year in a population of 300,000,000, with probability 0.9 for each
       value by itself
     2,400,000 values are possible (from the values that this table shows)
-    assumption                           k   values expected below k
-    the table's own shares      111                  0.0 of 8
-    all values equally likely   111    229,022.8 of 2,400,000
-    the same, by Chernoff       102
+    assumption                              k   values expected below k
+    shares as those of the table   111                  0.0 of 8
+    all values equally likely      111    229,022.8 of 2,400,000
+    the same, by Chernoff          102
     """
     size = population_of(population_size)
     beta = share_between(beta, "beta")

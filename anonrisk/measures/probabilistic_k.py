@@ -102,7 +102,7 @@ class ProbabilisticK(Document, render.PrintedTable):
     def _rows(self) -> list[list[str]]:
         return [
             [
-                "the table's own shares",
+                "shares as those of the table",
                 f"{self.k:,}",
                 f"{render.expectation(self.failing)} of {self.sizes.n_classes:,}",
             ],

@@ -10,6 +10,8 @@ from anonrisk.core import render
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name
 
+# What a prediction from a sample rests on.
+SINGLY = "if persons were drawn singly"
 _WORDS_OF_YAML = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
+import hashlib
 import math
 import re
 from itertools import chain, count, pairwise
@@ -144,13 +145,17 @@ def of_remainder(part: str) -> str:
     ('rest of *', 60)
     """
     label = f"{_REMAINDER}{part}"
-    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
+    if len(label) <= _LONGEST:
+        return label
+    # Two long names may begin alike.
+    end = f"… {hashlib.sha256(part.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
+    return f"{label[: _LONGEST - len(end)]}{end}"
 
 
 def remainder(label: str) -> str | None:
     """Read the part of which a label names what is left; None if it names no remainder.
 
-    The name of a part that was too long ends with "…".
+    The name of a part that was too long ends with "…" and six digits of its hash.
 
     Examples
     --------

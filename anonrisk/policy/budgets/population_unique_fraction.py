@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.policy.budgets import base
 from anonrisk.policy.budgets.max_suppressed import MARKED, NOT_LOOKED_FOR, no_prediction
-from anonrisk.policy.messages import as_given, percent
+from anonrisk.policy.messages import SINGLY, as_given, percent
 from anonrisk.policy.problem import Problem
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ class PopulationUniqueFraction(base.SizeBudget):
         """Return between which shares are alone."""
         return (
             f"Of {self.population_size:,} people, from {percent(value.estimate or 0.0)} to "
-            f"{percent(value.number, self.limit)} are alone with their {subject.columns}; "
-            f"at most {as_given(self.limit)} may be"
+            f"{percent(value.number, self.limit)} are alone with their {subject.columns} "
+            f"({SINGLY}); at most {as_given(self.limit)} may be"
         )
 
     def not_expected(self, context: Context) -> str | None:

@@ -10,7 +10,7 @@ from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
 from anonrisk.policy.budgets.max_suppressed import MARKED, NOT_LOOKED_FOR, no_prediction
-from anonrisk.policy.messages import as_given, percent
+from anonrisk.policy.messages import SINGLY, as_given, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -117,8 +117,8 @@ class PredictedSingletons(base.SizeBudget):
             most = f"{self.limit:,.6g}"
         return (
             f"In a group of {self.group_size:,}, {numbers[0]} are expected to be alone with their "
-            f"{subject.columns}, and {numbers[1]} is the upper end of the 95% interval; at most "
-            f"{most} may be"
+            f"{subject.columns}, and {numbers[1]} is the upper end of the 95% interval "
+            f"({SINGLY}); at most {most} may be"
         )
 
     @property
