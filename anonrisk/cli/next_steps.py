@@ -70,13 +70,20 @@ def after_plan(args: argparse.Namespace, plan: Plan) -> list[str]:
     if args.output is None and args.apply is None:
         words = ["anonrisk", "plan", *args.words, "--output", plan.file_name]
     elif args.apply is None:
-        trees = _option("--hierarchies", [f"{name}={path}" for name, path in args.hierarchies])
-        words = ["anonrisk", "apply", args.output, *_table(args), *trees, *policy, "-o", to]
+        return applied(args, args.output, to)
     elif policy:
         words = ["anonrisk", "check", args.apply, *policy]
     else:
         unit = [] if args.unit is None else [f"--unit={args.unit}"]
         words = ["anonrisk", "measure", args.apply, *_option("--qids", args.qids or ()), *unit]
+    return _ready([shlex.join(words)], args)
+
+
+def applied(args: argparse.Namespace, plan: str, to: str) -> list[str]:
+    """List the command that applies the plan of a file to the table."""
+    trees = _option("--hierarchies", [f"{name}={path}" for name, path in args.hierarchies])
+    policy = [] if args.policy is None else ["--policy", args.policy]
+    words = ["anonrisk", "apply", plan, *_table(args), *trees, *policy, "-o", to]
     return _ready([shlex.join(words)], args)
 
 

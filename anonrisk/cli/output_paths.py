@@ -29,7 +29,7 @@ def refuse_overwriting(args: argparse.Namespace) -> None:
     tables = _tables(args)
     taken = [*_single(args)]
     taken += [(name, f"part of {what} that is read") for what, names in tables for name in names]
-    for option in ("apply", "changed", "page", *RESULTS, "draft", "sealed"):
+    for option in ("apply", "changed", "page", *RESULTS, "draft", "sealed", "resolved"):
         path = getattr(args, option, None)
         if path is None:
             continue
