@@ -86,7 +86,7 @@ def apply(
             + (
                 "plan(policy=…) makes one by a policy"
                 if isinstance(plan, ChecksTables)
-                else "anonrisk.Plan.from_json(text) reads a stored one"
+                else "a stored one is read by anonrisk.Plan.from_json(text)"
             )
         )
     one_of(on_unseen, "on_unseen", get_args(OnUnseen))
