@@ -143,6 +143,13 @@ def test_a_draft_a_plan_and_a_gate_lead_from_one_to_the_next(run):
     Path("my table.csv").write_text(PEOPLE)
     (check,) = steps(run("draft", "my table.csv", "-o", "p.yaml")[1])
     assert check == "anonrisk check 'my table.csv' --policy p.yaml"
+    # Whoever forgets to read it learns so at every stop.
+    code, out, _ = run(*shlex.split(check)[1:])
+    assert code == 3
+    lint = steps(out)[0]
+    assert lint == "anonrisk lint p.yaml 'my table.csv'"
+    code, out, _ = run(*shlex.split(lint)[1:])
+    assert (code, "reviewed: false" in " ".join(out.split()), steps(out)) == (1, True, [check])
     drafted = Path("p.yaml").read_text()
     Path("p.yaml").write_text(drafted.replace("reviewed: false", "reviewed: true"))
     code, out, _ = run(*shlex.split(check)[1:])

@@ -59,7 +59,7 @@ def next_steps(
     return _ready([*failed, *_page(args, source)], args)
 
 
-def after_draft(args: Namespace, policy: str) -> list[str]:
+def to_check(args: Namespace, policy: str) -> list[str]:
     """List the command that checks the table by its policy."""
     return _ready([shlex.join(["anonrisk", "check", *_table(args), "--policy", policy])], args)
 
