@@ -179,6 +179,7 @@ def test_what_is_refused(run):
     write("p2.json", anonrisk.Plan({"zap": Keep()}).to_json())
     code, _, err = run("apply", "p2.json", "t.csv", "-o", "n.csv")
     assert (code, "the plan's column 'zap' is not a column; did you mean 'zip'" in err) == (3, True)
+    assert "or plan this table anew, without it: anonrisk.plan" in " ".join(err.split())
     write("p3.json", anonrisk.Plan({"illness": Bins((3,))}).to_json())
     code, _, err = run("apply", "p3.json", "t.csv", "-o", "n.csv")
     assert (code, "illness" in err) == (3, True)

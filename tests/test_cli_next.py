@@ -181,6 +181,7 @@ def test_a_draft_that_is_printed_stays_yaml(run):
     ("library", "line", "extra"),
     [
         ("jinja2", "report t.csv --qids zip -o r.html", "report"),
+        ("jinja2", "explore t.csv --qids zip -o e.html", "report"),
         ("yaml", "check t.csv --policy p.yaml", "policy"),
         ("duckdb", "measure t.csv --qids zip --engine scan", "scan"),
         ("pyarrow", "plan t.csv --qids zip --apply o.parquet", "arrow"),
@@ -196,6 +197,8 @@ def test_a_missing_extra_is_wrong_usage_and_says_what_installs_it(
     code, out, err = run(*line.split())
     assert (code, out) == (2, ""), err
     assert f"pip install 'anonrisk[{extra}]'" in err
+    # An explorer has no Markdown, and nobody at a command line a report to save.
+    assert "report.save" not in err
 
 
 def test_every_next_step_runs_with_the_options_that_were_given(run):
