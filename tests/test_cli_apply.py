@@ -98,6 +98,27 @@ def test_the_plan_of_the_explorer(run):
     assert found.k == made.summary["counts"]["smallest"][place]
 
 
+def test_a_resolved_plan_is_never_replaced(run):
+    write(
+        "t.csv", "job,age\n" + "\n".join(f"{test_cli.SECRET if i % 3 else i},1" for i in range(60))
+    )
+    rule = anonrisk.recode.KeepCommon(at_least=30, other="other")
+    write("rule.json", anonrisk.Plan({"job": rule}).to_json())
+    asked = ("apply", "rule.json", "t.csv", "--resolved", "conf.json", "-o")
+    assert run(*asked, "conf.json")[0] == 2
+    code, _, err = run("apply", "rule.json", "t.csv", "-o", "x.csv", "--resolved", "x.csv")
+    assert (code, "what --output writes" in err) == (2, True)
+    assert run(*asked, "a.csv")[0] == 0
+    conf = Path("conf.json").read_text()
+    # What the message says is what works: nothing before it sends anybody to --force.
+    for more in ((), ("--force",)):
+        code, _, err = run(*asked, "a.csv", *more)
+        assert (code, Path("conf.json").read_text()) == (2, conf)
+        assert "apply that plan: anonrisk apply conf.json t.csv -o a.csv, or name another" in err
+        assert "--force replaces" not in err
+    assert run("apply", "conf.json", "t.csv", "-o", "a.csv", "--force")[0] == 0
+
+
 @pytest.mark.slow
 def test_dates_and_hierarchies(run):
     rows = [f"{1950 + i % 9}-0{1 + i % 3}-0{1 + i % 7},n{i % 4}" for i in range(90)]
@@ -158,6 +179,7 @@ def test_what_is_refused(run):
     write("p2.json", anonrisk.Plan({"zap": Keep()}).to_json())
     code, _, err = run("apply", "p2.json", "t.csv", "-o", "n.csv")
     assert (code, "the plan's column 'zap' is not a column; did you mean 'zip'" in err) == (3, True)
+    assert "or plan this table anew, without it: anonrisk.plan" in " ".join(err.split())
     write("p3.json", anonrisk.Plan({"illness": Bins((3,))}).to_json())
     code, _, err = run("apply", "p3.json", "t.csv", "-o", "n.csv")
     assert (code, "illness" in err) == (3, True)

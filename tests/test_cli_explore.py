@@ -49,6 +49,16 @@ def test_it_says_how_a_column_of_text_gets_levels(run):
     assert "--dtypes" not in run("explore", "t.csv", *asked)[1]
 
 
+def test_a_code_is_never_offered_as_a_number(run):
+    rows = "".join(f"0{i % 3},{i % 4}.50,0{i % 5}\n" for i in range(40))
+    write("t.csv", f"code,price,room\n{rows}")
+    out = " ".join(run("plan", "t.csv", "--qids", "code", "price", "room", "--k", 2)[1].split())
+    assert "code, price, room (changed by --dtypes price=number)" in out
+    out = " ".join(run("plan", "t.csv", "--qids", "code", "room", "--k", 2)[1].split())
+    assert "would be written otherwise: code, room" in out
+    assert "--dtypes" not in out
+
+
 def test_what_is_refused_leaves_no_older_page(run):
     write("t.csv", test_cli_plan.PEOPLE)
     write("e.html", "an older page")

@@ -143,6 +143,13 @@ def test_a_draft_a_plan_and_a_gate_lead_from_one_to_the_next(run):
     Path("my table.csv").write_text(PEOPLE)
     (check,) = steps(run("draft", "my table.csv", "-o", "p.yaml")[1])
     assert check == "anonrisk check 'my table.csv' --policy p.yaml"
+    # Whoever forgets to read it learns so at every stop.
+    code, out, _ = run(*shlex.split(check)[1:])
+    assert code == 3
+    lint = steps(out)[0]
+    assert lint == "anonrisk lint p.yaml 'my table.csv'"
+    code, out, _ = run(*shlex.split(lint)[1:])
+    assert (code, "reviewed: false" in " ".join(out.split()), steps(out)) == (1, True, [check])
     drafted = Path("p.yaml").read_text()
     Path("p.yaml").write_text(drafted.replace("reviewed: false", "reviewed: true"))
     code, out, _ = run(*shlex.split(check)[1:])
@@ -174,6 +181,7 @@ def test_a_draft_that_is_printed_stays_yaml(run):
     ("library", "line", "extra"),
     [
         ("jinja2", "report t.csv --qids zip -o r.html", "report"),
+        ("jinja2", "explore t.csv --qids zip -o e.html", "report"),
         ("yaml", "check t.csv --policy p.yaml", "policy"),
         ("duckdb", "measure t.csv --qids zip --engine scan", "scan"),
         ("pyarrow", "plan t.csv --qids zip --apply o.parquet", "arrow"),
@@ -189,6 +197,8 @@ def test_a_missing_extra_is_wrong_usage_and_says_what_installs_it(
     code, out, err = run(*line.split())
     assert (code, out) == (2, ""), err
     assert f"pip install 'anonrisk[{extra}]'" in err
+    # An explorer has no Markdown, and nobody at a command line a report to save.
+    assert "report.save" not in err
 
 
 def test_every_next_step_runs_with_the_options_that_were_given(run):
@@ -283,6 +293,50 @@ def test_persons_groups_warnings_and_names_that_no_shell_takes(run):
     asked = policy(quasi=["a\n::error::b", "c"], sensitive=None, k=2)
     out = run("check", "t.csv", "--policy", asked, *other)[1]
     assert [step.split()[1] for step in steps(out)] == ["check", "report"]
+
+
+def test_a_plan_that_no_other_command_finds_is_saved_by_the_check(run):
+    file = policy(quasi=["zip"], unlisted="ignore", sensitive=None, k=2, ldiv={"l": 3})
+    asked = ("check", "--explain", "t.csv", "--policy", file)
+    # A plan for k alone does not do, and one for the policy knows nothing of these columns.
+    roles = ("--qids", "zip", "born", "sex", "--sensitive", "ill")
+    code, out, _ = run(*asked, *roles)
+    assert (code, "on the command line --save-plan" in out.replace("\n  ", " ")) == (1, True)
+    save = steps(out)[0]
+    code, out, _ = run(*shlex.split(save)[1:])
+    apply = steps(out)[0]
+    assert (code, apply) == (1, "anonrisk apply plan.json t.csv -o t-coarse.csv")
+    assert run(*shlex.split(apply)[1:])[0] == 0
+    assert run("check", "t-coarse.csv", "--policy", file, *roles)[0] == 0
+    # An earlier one stays where there is none.
+    before = Path("plan.json").read_text()
+    out = run(
+        "check", "--explain", "t-coarse.csv", "--policy", file, *roles, "--save-plan=plan.json"
+    )
+    assert "No plan was saved: there is none." in out[1]
+    assert Path("plan.json").read_text() == before
+    assert run(*asked[:1], *asked[2:], "--save-plan", "plan.json")[0] == 2
+    assert run(*asked, "--save-plan", "t.csv")[0] == 2
+    assert Path("t.csv").read_text() == PEOPLE
+
+
+def test_a_page_names_the_command_that_saves_the_plan(run):
+    Path("my <b>.csv").write_text(PEOPLE)
+    file = policy(k=5)
+    assert run("report", "my <b>.csv", "--policy", file, "-o", "r.json")[0] == 1
+    told = json.loads(Path("r.json").read_text())["verdict"]["next"][-1]
+    said = told.partition("on the command line ")[2]
+    assert said == "anonrisk check --explain 'my <b>.csv' --policy p.json --save-plan plan.json"
+    assert run(*shlex.split(said)[1:])[0] == 1
+    assert Path("plan.json").exists()
+    run("report", "my <b>.csv", "--policy", file, "-o", "r.md")
+    assert "<b>" not in Path("r.md").read_text().replace("\\<b>", "")
+    # The value of a partition is no part of a command: the words alone are told then.
+    Path("year=flu").mkdir()
+    Path("year=flu/t.csv").write_text(PEOPLE)
+    run("report", "year=flu/t.csv", "--policy", policy(k=5, unlisted="ignore"), "-o", "f.json")
+    told = json.loads(Path("f.json").read_text())["verdict"]["next"][-1]
+    assert told.endswith(" on the command line anonrisk check --explain --save-plan plan.json")
 
 
 @pytest.mark.slow

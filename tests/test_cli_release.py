@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 from keys import OTHER_SECRET, SECRET, approvers, person
 from released import append
+from test_cli_next import steps
 
 from anonrisk import Ledger, Manifest, Policy, ReleaseVerdict
 from anonrisk.cli import main
@@ -203,6 +205,32 @@ def test_a_month_that_is_mended(folder, capsys):
     wrong.to_csv("oct.csv", index=False)
     assert mend("december", "--previous", "october.json") != PASS
     assert not Path("december").exists()
+
+
+def test_a_failed_release_ends_with_the_commands_that_help(folder, capsys):
+    assert publish("--new") == PASS
+    table = {"files": "out/patients.csv", "sep": ";", "dtypes": {"area": "text"}}
+    write("2026-11", tables={"patients": table})
+    PATIENTS.drop(index=7).to_csv("out/patients.csv", index=False, sep=";")
+    Path("strict.json").write_text(
+        Policy.from_dict({**POLICY.to_dict(), "budgets": {"k": 12}}).to_json()
+    )
+    capsys.readouterr()
+    assert run("check", "release.json", "--ledger", "ledger.db", "-o", "r.json") == FAIL
+    mend = ["release", "mend", "release.json", "--leavers", "drop", "--ledger=ledger.db"]
+    mend += ["--key-env=LEDGER_KEY", "-o", "mended"]
+    (step,) = steps(capsys.readouterr().out)
+    assert shlex.split(step) == ["anonrisk", *mend]
+    assert json.loads(Path("r.json").read_text())["next_steps"][0].startswith("anonrisk release")
+    assert main(mend) != USAGE
+    capsys.readouterr()
+    write("2026-11", policy="strict.json", tables={"patients": table})
+    PATIENTS.drop(index=7).to_csv("out/patients.csv", index=False, sep=";")
+    assert run("check", "release.json", key=False) == FAIL
+    (step,) = steps(capsys.readouterr().out)
+    explain = "anonrisk check --explain out/patients.csv '--sep=;' --dtypes area=text"
+    assert step == f"{explain} --policy strict.json"
+    assert main(shlex.split(step)[1:]) == FAIL
 
 
 def test_nobody_left_to_publish_is_no_pass(folder, capsys):

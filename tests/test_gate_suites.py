@@ -139,6 +139,25 @@ def test_a_suite_that_was_made_stricter_passes():
         gx.run_gate(gx.load_suite(document), pd.DataFrame(CELLS))
 
 
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [({"advisory": True}, "it reports, and passes no table"), ({}, "k: 2 only warns")],
+)
+def test_what_data_docs_are_made_of_fails_where_no_table_can_pass(changed, told):
+    policy = Policy(quasi=["zip", "ill"], k={"at_least": 2, "severity": "warn"}, **changed)
+    checkpoint = checkpoint_of(policy.to_suite("s"))
+    # Great Expectations alone, without a gate: the limit is kept, and no table passes it.
+    result = checkpoint.run({"dataframe": pd.DataFrame(CELLS)})
+    assert not result.success
+    about, k = next(iter(result.run_results.values())).results
+    assert (about.success, k.success) == (False, True)
+    assert told in about.result["details"]["sentence"]
+    with pytest.raises(ReleaseBlocked) as blocked:
+        gx.run_gate(checkpoint, pd.DataFrame(CELLS))
+    assert str(blocked.value).count(told) == 1
+    assert not policy.check(pd.DataFrame(CELLS))
+
+
 def without_meta():
     document = stored()
     kwargs(document, K).update(k=1)

@@ -12,7 +12,14 @@ from anonrisk.core.protocols import ChecksTables
 from anonrisk.core.render import kind_name, percent
 from anonrisk.engines import engine_for
 from anonrisk.engines.refusals import check_unseen
-from anonrisk.errors import ArgumentError, EngineError, PlanError, UnseenValuesError, raise_alone
+from anonrisk.errors import (
+    ArgumentError,
+    ColumnNotFoundError,
+    EngineError,
+    PlanError,
+    UnseenValuesError,
+    raise_alone,
+)
 from anonrisk.measures.counts.change import (
     CountUnseen,
     LargeClasses,
@@ -26,7 +33,9 @@ from anonrisk.planning.plan import Plan
 from anonrisk.planning.suppress.left_out import publishable
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import FrameT
+    from collections.abc import Iterable
+
+    from anonrisk.core.columns import FrameT, Name
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.schema import Schema
 
@@ -86,7 +95,7 @@ def apply(
             + (
                 "plan(policy=…) makes one by a policy"
                 if isinstance(plan, ChecksTables)
-                else "anonrisk.Plan.from_json(text) reads a stored one"
+                else "a stored one is read by anonrisk.Plan.from_json(text)"
             )
         )
     one_of(on_unseen, "on_unseen", get_args(OnUnseen))
@@ -96,7 +105,7 @@ def apply(
         raise ArgumentError(f"policy= takes an anonrisk.Policy, not {kind_name(policy)}")
     engine = engine_for(frame)
     schema = engine.schema(frame)
-    require(plan.qids, "the plan's column", schema.columns)
+    _require(plan.qids, "the plan's column", schema)
     schema.check(dict.fromkeys(plan.qids, "the plan's column"))
     _check_about(plan, schema)
     there = tuple(name for name in plan.leave_out if name in schema.columns)
@@ -169,12 +178,23 @@ def _within(plan: Plan, n_records: int, below: int, n_unseen: int) -> None:
     )
 
 
+def _require(names: Iterable[Name], role: str, schema: Schema) -> None:
+    """Reject a table that lacks columns of a plan, and say what to do."""
+    try:
+        require(names, role, schema.columns)
+    except ColumnNotFoundError as error:
+        raise ColumnNotFoundError(
+            f"{error} Give the column this name, or plan this table anew, without it: "
+            "anonrisk.plan, on the command line anonrisk plan."
+        ) from None
+
+
 def _check_about(plan: Plan, schema: Schema) -> None:
     """Reject a table that lacks what the plan counts, or whose rows are not what it counts."""
     goals = [goal.column for rule in plan.class_rules for goal in rule.goals]
-    require(goals, "the plan's sensitive column", schema.columns)
+    _require(goals, "the plan's sensitive column", schema)
     if plan.unit is not None:
-        require([plan.unit], "the plan's unit", schema.columns)
+        _require([plan.unit], "the plan's unit", schema)
     declared = None if schema.roles is None else schema.roles.unit
     if plan.k is not None and declared not in (None, plan.unit):
         counted = "records" if plan.unit is None else f"persons by {plan.unit!r}"

@@ -16,7 +16,13 @@ from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.output_paths import RESULTS
 from anonrisk.core.render import escaped, escaped_json, fitted, shown
 from anonrisk.engines.reading.files import without_values
-from anonrisk.errors import AnonRiskError, ArgumentError, MissingLibraryError, StoppedWarning
+from anonrisk.errors import (
+    AnonRiskError,
+    ArgumentError,
+    MissingLibraryError,
+    StoppedWarning,
+    UnwritableTableError,
+)
 from anonrisk.policy.finding import COULD_NOT_ASSESS
 
 if TYPE_CHECKING:
@@ -301,3 +307,11 @@ def _silence_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):
         return
+
+
+def write_or_refuse(path: str, text: str) -> None:
+    """Write a file that is no result of a gate; where that fails, the command does."""
+    try:
+        write(path, text)
+    except OSError as error:
+        raise UnwritableTableError(f"cannot write {path!r}: {error.strerror}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from argparse import Namespace
 from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
@@ -16,7 +17,6 @@ from anonrisk.policy.budgets.credibility import CredibilityBudget
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Iterator
 
     from anonrisk.cli.source import Source
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.plan import Plan
     from anonrisk.policy.trial import PlanTrial, Trials
     from anonrisk.policy.verdict import Verdict
+    from anonrisk.releases.release.verdict import ReleaseVerdict
 
 _PAGE = "report.html"
 _DRAFT = "draft.yaml"
@@ -32,46 +33,49 @@ _REMARK = "  # "
 _PYTHON = "df.anon."
 # A plan in a file does not know how it was searched for, nor does the table that it makes.
 _JUDGED = f"{_REMARK}judges credibility too, and writes what passes"
+_KEEP = f"{_REMARK}--leavers keep --previous RELEASE costs less, with the files of the last release"
 _PUT_BACK = "with the value of the partition in place of …"
 
 
 def next_steps(
-    verdict: Verdict, args: argparse.Namespace, source: Source, trials: Trials | None = None
+    verdict: Verdict,
+    args: Namespace,
+    source: Source,
+    trials: Trials | None = None,
+    helps: PlanTrial | None = None,
 ) -> list[str]:
     """List the commands that help with a verdict, ready for a shell.
 
-    A plan that `trials` finds to be of no help is left out; without, it was not tried.
+    A plan that `trials` finds to be of no help is left out; without, it was not tried. One that
+    `helps` and that no other command finds is saved by the check itself.
     """
     status = replace(verdict, fail_on=args.fail_on).status
     if status == COULD_NOT_ASSESS:
         return _ready(_compared(verdict, args, source), args)
     failed: list[str] = []
     if status == FAIL:
-        failed = [*_plans(verdict, args, source, trials), *_explained(args, source)]
+        plans = [] if args.save_plan else [*_plans(verdict, args, source, trials)]
+        failed = [*(plans or _saved(args, source, helps)), *_explained(args, source)]
     return _ready([*failed, *_page(args, source)], args)
 
 
-def after_draft(args: argparse.Namespace, policy: str) -> list[str]:
+def to_check(args: Namespace, policy: str) -> list[str]:
     """List the command that checks the table by its policy."""
     return _ready([shlex.join(["anonrisk", "check", *_table(args), "--policy", policy])], args)
 
 
-def after_plan(args: argparse.Namespace, plan: Plan) -> list[str]:
+def after_plan(args: Namespace, plan: Plan) -> list[str]:
     """List the command that stores a plan, applies a stored one, or checks what it has made."""
     policy = [] if args.policy is None else ["--policy", args.policy]
     decides = (b.budget for b in plan.budgets if b.severity == "fail")
-    first = Path(args.table[0])
-    # A folder, a pattern or a pipe has no name that another file could be called by.
-    stem = first.name.partition(".")[0] if first.suffix and not has_magic(first.name) else ""
-    to = f"{stem or 'table'}-coarse.csv"
+    to = _coarse(args)
     if CredibilityBudget.key in decides:
         judged = shlex.join(["anonrisk", "plan", *args.words, "--apply", to]) + _JUDGED
         return [] if args.apply is not None else _ready([judged], args)
     if args.output is None and args.apply is None:
         words = ["anonrisk", "plan", *args.words, "--output", plan.file_name]
     elif args.apply is None:
-        trees = _option("--hierarchies", [f"{name}={path}" for name, path in args.hierarchies])
-        words = ["anonrisk", "apply", args.output, *_table(args), *trees, *policy, "-o", to]
+        return applied(args, args.output, to)
     elif policy:
         words = ["anonrisk", "check", args.apply, *policy]
     else:
@@ -80,7 +84,48 @@ def after_plan(args: argparse.Namespace, plan: Plan) -> list[str]:
     return _ready([shlex.join(words)], args)
 
 
-def _ready(commands: Iterable[str], args: argparse.Namespace) -> list[str]:
+def _coarse(args: Namespace) -> str:
+    """Name the changed table after the one that was read."""
+    first = Path(args.table[0])
+    # A folder, a pattern or a pipe has no name that another file could be called by.
+    stem = first.name.partition(".")[0] if first.suffix and not has_magic(first.name) else ""
+    return f"{stem or 'table'}-coarse.csv"
+
+
+def applied(args: Namespace, plan: str, to: str) -> list[str]:
+    """List the command that applies the plan of a file to the table."""
+    trees = _option("--hierarchies", [f"{name}={path}" for name, path in args.hierarchies])
+    policy = [] if args.policy is None else ["--policy", args.policy]
+    words = ["anonrisk", "apply", plan, *_table(args), *trees, *policy, "-o", to]
+    return _ready([shlex.join(words)], args)
+
+
+def after_release(args: Namespace, verdict: ReleaseVerdict) -> list[str]:
+    """List what explains a table that fails by itself, and what holds persons back."""
+    from anonrisk.releases.release.explain import fails_alone
+    from anonrisk.releases.release.parts import from_file, policy_places
+
+    if verdict.status != FAIL:
+        return []
+    steps, tables, places = [], from_file(args.release)["tables"], policy_places(args.release)
+    for name in fails_alone(verdict):
+        files = tables[name]
+        table = Namespace(**vars(files.text), format=files.format, policy=places[name])
+        table.table = [str(files.folder / path) for path in files.paths]
+        table.dtypes = files.text.dtypes.items()
+        words = ["anonrisk", "check", "--explain", *_table(table), "--policy", places[name]]
+        steps += _ready([shlex.join(words)], table)
+    if args.ledger is not None and any(f.budget == "differencing" for f in verdict.failures):
+        said = {name: getattr(args, name) for name in ("ledger", "head", "key_env", "key_file")}
+        words = [f"--{name.replace('_', '-')}={value}" for name, value in said.items() if value]
+        words += [f"--key-part={part}" for part in args.key_part or ()]
+        words += ["--key-shared"] if args.key_shared else []
+        start = ["anonrisk", "release", "mend", args.release, "--leavers", "drop"]
+        steps += _ready([shlex.join([*start, *words, "-o", "mended"]) + _KEEP], args)
+    return steps
+
+
+def _ready(commands: Iterable[str], args: Namespace) -> list[str]:
     """Make commands ready for a shell.
 
     One that would hold a control character is left out: it could not be pasted. The values of
@@ -89,7 +134,7 @@ def _ready(commands: Iterable[str], args: argparse.Namespace) -> list[str]:
     return [_without_values(command, args) for command in commands if command.isprintable()]
 
 
-def _compared(verdict: Verdict, args: argparse.Namespace, source: Source) -> Iterator[str]:
+def _compared(verdict: Verdict, args: Namespace, source: Source) -> Iterator[str]:
     """Compare the policy with the columns, and draft one where columns have no role."""
     for command, start in ((name, source.starts(name)) for name in ("lint", "draft")):
         if start is None:
@@ -100,7 +145,7 @@ def _compared(verdict: Verdict, args: argparse.Namespace, source: Source) -> Ite
             yield shlex.join([*start, *_table(args), "-o", _DRAFT])
 
 
-def _without_values(command: str, args: argparse.Namespace) -> str:
+def _without_values(command: str, args: Namespace) -> str:
     """Leave the values of partitions out of a command, and say so."""
     said, mark, remark = command.partition(_REMARK)
     if said.startswith(_PYTHON):
@@ -117,7 +162,7 @@ def _masked(word: str, paths: set[str]) -> str:
     return f"{option}{tie}{without_values(value)}" if value in paths else word
 
 
-def _paths(args: argparse.Namespace) -> Iterator[str]:
+def _paths(args: Namespace) -> Iterator[str]:
     """List what the command line says of files; other words may have a = of their own."""
     for name in ("table", "input", "population", "against", "policy", "draft", "apply", *RESULTS):
         value = getattr(args, name, None)
@@ -149,11 +194,13 @@ def _lines(command: str) -> list[str]:
 
 
 def _plans(
-    verdict: Verdict, args: argparse.Namespace, source: Source, trials: Trials | None
+    verdict: Verdict, args: Namespace, source: Source, trials: Trials | None
 ) -> Iterator[str]:
     """Plan for the policy; where the command line says otherwise, for the k that would do."""
     if not _beyond_policy(args):
-        if not any(finding.status == COULD_NOT_ASSESS for finding in verdict.all_findings):
+        doubt = any(finding.status == COULD_NOT_ASSESS for finding in verdict.all_findings)
+        # Where something is in doubt, only what --explain has tried already is known to help.
+        if not doubt or (args.explain and trials is not None):
             trial = None if trials is None else trials.of_policy()
             yield from _worth(_for_policy(args, source), trial)
         return
@@ -184,26 +231,38 @@ def _worth(command: str, trial: PlanTrial | None) -> Iterator[str]:
         yield f"{command}{mark}passes: {trial.result}"
 
 
-def _beyond_policy(args: argparse.Namespace) -> bool:
+def _beyond_policy(args: Namespace) -> bool:
     """Return whether the command line says what a plan for the policy would not know."""
     said = (args.qids, args.sensitive, args.unit, args.missing, args.unlisted)
     return any(item is not None for item in said) or bool(sample_of(args))
 
 
-def _for_policy(args: argparse.Namespace, source: Source) -> str:
+def _for_policy(args: Namespace, source: Source) -> str:
     start = source.starts("plan")
     if start is None:
         return f"{_PYTHON}plan(policy={args.policy!r}){_REMARK}in Python"
     return shlex.join([*start, *_table(args), "--policy", args.policy, "-o", _PLAN])
 
 
-def _explained(args: argparse.Namespace, source: Source) -> Iterator[str]:
+def _explained(args: Namespace, source: Source) -> Iterator[str]:
     start = source.starts("check")
     if start is not None and not args.explain:
         yield shlex.join([*start, "--explain", *args.words])
 
 
-def _page(args: argparse.Namespace, source: Source) -> Iterator[str]:
+def _saved(args: Namespace, source: Source, helps: PlanTrial | None) -> Iterator[str]:
+    """Save the plan that the check found, or apply the one that it saved."""
+    start = source.starts("check" if args.save_plan is None else "apply")
+    if helps is None or start is None:
+        return
+    if args.save_plan is None:
+        yield from _worth(shlex.join([*start, *args.words, "--save-plan", _PLAN]), helps)
+    else:
+        words = [*start, args.save_plan, *_table(args), "-o", _coarse(args)]
+        yield from _worth(shlex.join(words), helps)
+
+
+def _page(args: Namespace, source: Source) -> Iterator[str]:
     start = source.starts("report")
     # A page knows none of these, and would tell something else.
     beyond = any(
@@ -211,14 +270,26 @@ def _page(args: argparse.Namespace, source: Source) -> Iterator[str]:
     )
     if start is None or beyond or args.fail_on == "warn":
         return
+    yield shlex.join([*start, *_judged(args), "-o", _PAGE])
+
+
+def explain_command(args: Namespace, source: Source) -> str | None:
+    """Return the command that explains what a page says; of a shell that can take it."""
+    start = source.starts("check")
+    words = [] if start is None else [shlex.join([*start, "--explain", *_judged(args)])]
+    # What is not complete is not run as it is.
+    return next((item for item in _ready(words, args) if _REMARK not in item), None)
+
+
+def _judged(args: Namespace) -> list[str]:
+    """Return the words for the table, the policy, and the columns that are said in its place."""
     columns = [*_option("--qids", args.qids or ()), *_option("--sensitive", args.sensitive or ())]
     columns += [f"--{name}={value}" for name in ("unit", "missing")
                 if (value := getattr(args, name)) is not None]  # fmt: skip
-    words = [*_table(args), "--policy", args.policy, *columns, "-o", _PAGE]
-    yield shlex.join([*start, *words])
+    return [*_table(args), "--policy", args.policy, *columns]
 
 
-def _table(args: argparse.Namespace) -> list[str]:
+def _table(args: Namespace) -> list[str]:
     """Return the words that name the table, and how it is written."""
     said = {"--format": args.format, "--sep": args.sep, "--encoding": args.encoding}
     written = [f"{option}={value}" for option, value in said.items() if value is not None]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 RESULTS = ("junit", "sarif", "markdown", "output")
 # How options are called whose values have another name, because another command has that one.
 _OPTIONS = dict.fromkeys(("changed", "draft", "page", "sealed"), "output")
+_OPTIONS["save_plan"] = "save-plan"
 _TABLES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
@@ -29,7 +30,16 @@ def refuse_overwriting(args: argparse.Namespace) -> None:
     tables = _tables(args)
     taken = [*_single(args)]
     taken += [(name, f"part of {what} that is read") for what, names in tables for name in names]
-    for option in ("apply", "changed", "page", *RESULTS, "draft", "sealed"):
+    for option in (
+        "apply",
+        "changed",
+        "page",
+        *RESULTS,
+        "draft",
+        "sealed",
+        "resolved",
+        "save_plan",
+    ):
         path = getattr(args, option, None)
         if path is None:
             continue

@@ -279,10 +279,10 @@ def said_of(inferred: Inferred) -> list[str]:
         if names:
             what = "Numbers that stay text, as they" if kind == "text" else f"Read as {kind}s"
             why = " would be written otherwise" if kind == "text" else ""
-            lines.append(
-                f"{what}{why}: {', '.join(map(visible, names))} "
-                f"(changed by --dtypes {visible(names[0])}={other})"
-            )
+            # A code is no amount: as a number it would lose its zeros.
+            example = next((name for name in names if name not in inferred.codes), None)
+            how = "" if example is None else f" (changed by --dtypes {visible(example)}={other})"
+            lines.append(f"{what}{why}: {', '.join(map(visible, names))}{how}")
     return lines
 
 

@@ -13,7 +13,7 @@ from anonrisk.gx.base import GateExpectation
 from anonrisk.gx.fields import Columns, filled, is_parameter, names, parameter
 from anonrisk.gx.metrics import COLUMNS, MetricAnswer
 from anonrisk.gx.result import Judged, could_not_assess
-from anonrisk.policy import Policy, coverage, release_rules
+from anonrisk.policy import Policy, coverage, limits, release_rules
 from anonrisk.policy.coverage import unseen
 from anonrisk.policy.finding import COULD_NOT_ASSESS
 
@@ -51,7 +51,8 @@ class ExpectColumnsToBePublishable(GateExpectation):
             too; or the result says that nobody has looked at them.
         reviewed (bool): Whether somebody has read the policy that this is a part of.
         policy (dict): The policy that this is a part of, by whose roles the contents of the columns
-            are examined; without one, whatever no role is needed for.
+            are examined; without one, whatever no role is needed for. One that no table can fail,
+            or that is advisory, is not met.
 
     See Also
     --------
@@ -136,6 +137,10 @@ class ExpectColumnsToBePublishable(GateExpectation):
         )
         if metric_answer.empty:
             findings.append(release_rules.no_records())
+        if whole is not None:
+            # The only expectation that knows all limits: no other turns Data Docs red where the
+            # gate passes no table.
+            findings += [f for f in limits.of_policy(whole) if f.status == COULD_NOT_ASSESS]
         covered = coverage.of_table(whole or policy, published)
         n_columns = len(published.names)
         direct = sum(int(f.value or 0) for f in findings if f.budget == "direct")

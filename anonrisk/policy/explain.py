@@ -173,7 +173,10 @@ class Explanation(render.Printed):
         return [*self._told(), *source, table] if rows else [*self._told()]
 
 
-_SAVE = "Save the plan: explanation.plan.to_json(); df.anon.apply(explanation.plan) applies it."
+_SAVE = (
+    "Save the plan: explanation.plan.to_json(), on the command line --save-plan plan.json; "
+    "df.anon.apply(explanation.plan) applies it."
+)
 _HEADER = ("budget", "without", "value", "would be", "limit", "then", "of")
 
 

@@ -191,9 +191,9 @@ class Remark:
         Whether no table can pass, or the policy is weaker than one it is compared with; or whether
         somebody should look.
     what : str
-        What it is about: ``"nothing_decides"``, ``"vacuous"``, ``"attribute_disclosure"``,
-        ``"no_direct"``, ``"name"``, ``"column"``, ``"direct"``, ``"unlisted"``, ``"table"`` or
-        ``"weaker"``.
+        What it is about: ``"reviewed"``, ``"nothing_decides"``, ``"vacuous"``,
+        ``"attribute_disclosure"``, ``"no_direct"``, ``"name"``, ``"column"``, ``"direct"``,
+        ``"unlisted"``, ``"table"`` or ``"weaker"``.
     where : str
         The place in the policy, as ``"budgets.k"``.
     sentence : str
@@ -282,6 +282,8 @@ def lint(policy: Terms, frame: Any = None, against: Baseline | None = None) -> L
 
 def of_terms(policy: Terms) -> Iterator[Remark]:
     """Look at the policy alone."""
+    drafts = release_rules.reviewed(policy)
+    yield from (Remark(ERROR, f.budget, "reviewed", f.sentence) for f in drafts)
     yield from _of_limits(policy)
     yield from _of_roles(policy)
     yield from _of_names(policy)
@@ -365,7 +367,7 @@ def _named(policy: Terms) -> Iterator[tuple[str, Name]]:
 def _of_table(policy: Terms, published: Published) -> Iterator[Remark]:
     """Look at the columns of a table: what a gate would say of their names."""
     for finding in release_rules.of_columns(policy, published):
-        # That nobody has read a draft is what its first line says.
+        # That nobody has read a draft is said of the policy itself.
         if not finding.passed and finding.budget != "reviewed":
             severity = ERROR if finding.blocks() else WARN
             place = _PLACES.get(finding.budget, "roles")

@@ -201,7 +201,7 @@ def of_columns(
     else:
         roles = roles_of(whole or policy, published, classified or ())
     return [
-        *_reviewed(policy),
+        *reviewed(policy),
         *_repeated(published),
         *_direct(policy, published),
         *_unlisted(policy, published, known),
@@ -215,7 +215,7 @@ def no_records() -> Finding:
     return unknown("table", "it has no records; there is nothing to publish")
 
 
-def _reviewed(policy: Terms) -> Iterator[Finding]:
+def reviewed(policy: Terms) -> Iterator[Finding]:
     """Stop at a draft: nobody has decided yet what its columns are."""
     if not policy.reviewed:
         yield unknown(

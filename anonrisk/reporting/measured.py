@@ -76,6 +76,8 @@ class Measured:
         What was tried after a failure; None where nothing was.
     absent : tuple of names
         Columns that the policy counts, and the table does not have.
+    explain_command : str or None
+        The command that explains this verdict, where somebody sits at a command line.
     """
 
     verdict: Verdict
@@ -90,6 +92,7 @@ class Measured:
     n_qids: int = 1
     passes: int = 0
     explanation: Explanation | None = None
+    explain_command: str | None = None
     absent: Qid = ()
 
 

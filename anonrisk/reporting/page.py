@@ -68,8 +68,8 @@ def _path(points: list[tuple[float, float]]) -> str:
 # Not a path: the package may be an archive, as a cluster is sent it.
 TEMPLATES = resources.files(__package__) / "templates"
 _NEEDS = (
-    "a page of HTML needs Jinja2: pip install 'anonrisk[report]'. Markdown and JSON need nothing: "
-    "report.save('report.md')"
+    "a page of HTML needs Jinja2: pip install 'anonrisk[report]'. JSON (.json) needs nothing, nor "
+    "does a report in Markdown (.md)"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
@@ -157,6 +158,7 @@ def report_of(
     judged: bool = True,
     title: str | None = None,
     typed: Callable[[Verdict], Any] | None = None,
+    explain_command: str | None = None,
     **about: Any,
 ) -> tuple[Report, Measured]:
     """Return a report and what it rests on; see `measured` for the rest."""
@@ -170,6 +172,7 @@ def report_of(
     text_or_none(title, "title")
     with one_state(frame, "report"):
         result = measured(policy, frame, judged=judged, typed=typed, **about)
+    result = replace(result, explain_command=explain_command)
     verdict = result.verdict if judged else None
     return Report(summarise(result, title), verdict, result.explanation), result
 

@@ -386,17 +386,15 @@ _ROLES = {
 # What to do where nothing was tried.
 _NEXT = {
     PASS: "Publish these rows and columns and no others: what changes must be checked again.",
-    FAIL: "Nothing was tried on this table. verdict.explain(), on the command line anonrisk check "
-    "--explain, tries what would help.",
+    FAIL: "Nothing was tried on this table. What would help is tried by verdict.explain(), on the "
+    "command line ",
     COULD_NOT_ASSESS: "Fix what is listed above and check again; until then, do not publish.",
     None: "Say in a policy what is acceptable, and ask again with it: anonrisk draft, on the "
     "command line, writes one to review.",
 }
 NOTHING_HELPS = "Nothing that was tried lets this table pass."
-_SAVE = (
-    "Save the plan: report.explanation.plan.to_json(), on the command line anonrisk plan --policy "
-    "… -o plan.json."
-)
+_SAVE = "Save the plan: report.explanation.plan.to_json(), on the command line "
+_EXPLAIN = "anonrisk check --explain"
 NEXT_UNSEEN = "Say in the policy what the columns are that were not looked at, or leave them out."
 _MOST_NAMES = 60
 _MOST_FILES = 20
@@ -595,12 +593,13 @@ def _next_steps(measured: Measured, status: str | None) -> list[str]:
     """Return what to do; after a failure, what was tried and lets the table pass."""
     if status == PASS and measured.verdict.not_looked_at:
         return [NEXT_UNSEEN]
-    tried = measured.explanation
+    tried, command = measured.explanation, measured.explain_command or _EXPLAIN
     if status != FAIL or tried is None:
-        return [_NEXT[status]]
+        # Last in its sentence, for whoever copies it.
+        return [_NEXT[status] + (command if status == FAIL else "")]
     if tried.plan is None:
         return [NOTHING_HELPS, *map(cut, tried.steps)]
-    return [*map(cut, tried.steps), _SAVE]
+    return [*map(cut, tried.steps), f"{_SAVE}{command} --save-plan plan.json"]
 
 
 # ---- columns ------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import anonrisk
 from anonrisk.cli import options, output_paths
 from anonrisk.cli.commands.plan import blocked, write_table, written
+from anonrisk.cli.next_steps import applied
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
 from anonrisk.cli.source import wanted
@@ -41,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         metavar="PATH",
         help="where it goes: .csv, .tsv or .parquet",
     )
-    group.add_argument("--force", action="store_true", help="replace what is there")
+    group.add_argument("--force", action="store_true", help="replace the table that is there")
     options.of_hierarchies(group)
     parser.add_argument(
         "--edited", action="store_true", help="take a plan that was changed after it was written"
@@ -68,10 +69,11 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
 
 def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Read the plan, then the table; a table that the plan was not made for fails."""
-    to = output_paths.table_path("--output", args.changed, args.table, force=args.force)
     hierarchies = dict(args.hierarchies)
     plan = read_plan(args.plan, hierarchies, edited=args.edited)
+    # Before the table's own path: whoever is told to use --force there must have been told first.
     resolved = _resolved_path(args) if plan.has_rules else None
+    to = output_paths.table_path("--output", args.changed, args.table, force=args.force)
     columns.require_hierarchies(hierarchies, plan.qids)
     require_hierarchies(plan)
     numbers, dates = scales_of(plan)
@@ -110,7 +112,10 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
 
 
 def _resolved_path(args: argparse.Namespace) -> Path:
-    """Find where the plan goes that names values; a plan that is there is not replaced."""
+    """Find where the plan goes that names values; --force is about the table alone.
+
+    Without the plan that is there, this month is recoded otherwise than the last.
+    """
     if args.resolved is None:
         raise ArgumentError(
             "the plan has a rule, values of at least so many people stay: say --resolved "
@@ -118,8 +123,10 @@ def _resolved_path(args: argparse.Namespace) -> Path:
             "month on"
         )
     path = output_paths.outside_table("--resolved", args.resolved, args.table)
-    if path.exists() and not args.force:
-        raise ArgumentError(
-            f"{args.resolved!r} is there already: apply that plan, or replace it by --force"
-        )
+    if path.exists():
+        said = f"--resolved {args.resolved!r} is there already, and is never replaced"
+        instead = [
+            f"apply that plan: {words}" for words in applied(args, args.resolved, args.changed)
+        ]
+        raise ArgumentError(f"{said}: {', or '.join([*instead, 'name another file'])}")
     return path

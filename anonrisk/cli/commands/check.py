@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.cli import options
+from anonrisk.cli import options, output_paths
+from anonrisk.cli.deliver import write_or_refuse
 from anonrisk.cli.next_steps import as_text, next_steps
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import wanted_for_plan
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from anonrisk.cli.source import Source
     from anonrisk.policy.against import AgainstBase
     from anonrisk.policy.terms import Terms
+    from anonrisk.policy.trial import PlanTrial
 
 
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
@@ -49,6 +51,11 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     )
     group.add_argument(
         "--explain", action="store_true", help="measure which columns, dropped, would be enough"
+    )
+    group.add_argument(
+        "--save-plan",
+        metavar="PATH",
+        help="with --explain: where the plan goes that lets the table pass, for anonrisk apply",
     )
     group.add_argument(
         "--unlisted",
@@ -74,10 +81,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
 def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Read the policy, then the table, then compare."""
     policy = policy_of(args)
-    if args.n_original is not None and args.n_original < 1:
-        raise ArgumentError("--n-original is a number of rows, at least 1")
-    if args.against is not None and STDIN in args.table and STDIN in args.against:
-        raise ArgumentError("--against - and the table - are one and the same pipe")
+    _refuse(args)
     try:
         frame = source.read(args, wanted_by(policy))
         population = None
@@ -103,20 +107,32 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
         fields = {"table": base, **change.to_dict(), "sentences": change.sentences}
         text = f"{outcome.text}\n\n{fitted(f'Against {shown(base)}:')}\n{change!r}"
         outcome = replace(outcome, text=text, document={**outcome.document, "against": fields})
-    outcome, trials = _tried(
+    outcome, trials, helps = _tried(
         outcome,
         replace(verdict, fail_on=args.fail_on),
         Gate(policy, frame, population, args.n_original, check),
         args,
         source,
     )
-    steps = next_steps(verdict, args, source, trials)
+    steps = next_steps(verdict, args, source, trials, helps)
     if steps:
         # A pass stays short where programs read it, and in the comment on a pull request.
         told = {} if outcome.code == 0 else {"next_steps": steps}
         document = {**outcome.document, **told}
         outcome = replace(outcome, text=outcome.text + as_text(steps), document=document)
     return outcome
+
+
+def _refuse(args: argparse.Namespace) -> None:
+    """Reject options that do not go together, before any data."""
+    if args.n_original is not None and args.n_original < 1:
+        raise ArgumentError("--n-original is a number of rows, at least 1")
+    if args.save_plan is not None:
+        if not args.explain:
+            raise ArgumentError("--save-plan goes with --explain, which looks for the plan")
+        output_paths.outside_table("--save-plan", args.save_plan, args.table)
+    if args.against is not None and STDIN in args.table and STDIN in args.against:
+        raise ArgumentError("--against - and the table - are one and the same pipe")
 
 
 def _against(
@@ -158,20 +174,32 @@ def policy_of(args: argparse.Namespace) -> Policy:
 
 def _tried(
     outcome: Outcome, verdict: Verdict, gate: Gate, args: argparse.Namespace, source: Source
-) -> tuple[Outcome, Trials | None]:
-    """Explain a verdict if asked to, and return what tries plans where that costs little."""
+) -> tuple[Outcome, Trials | None, PlanTrial | None]:
+    """Explain a verdict if asked to; return what tries plans at little cost, and one that helps."""
     typed = for_plans(verdict, gate.frame, gate.policy, args, source)
-    known = None
+    known = helps = None
     if args.explain and not (verdict.passed and not verdict.warnings):
         explanation = verdict.explain(typed)
         known = next(iter(explanation.trials), None)
+        helps = next((trial for trial in explanation.trials if trial.passed), None)
         document = {**outcome.document, "explanation": explanation.to_dict()}
         outcome = replace(outcome, text=f"{outcome.text}\n\n{explanation!r}", document=document)
+    if args.save_plan is not None:
+        outcome = _saved(outcome, args.save_plan, helps)
     if typed is None:
-        return outcome, None
+        return outcome, None, helps
     seconds = None if args.explain else seconds_unasked(verdict, typed)
     about = (verdict.failures, rows_of(verdict), args.fail_on, seconds, known)
-    return outcome, Trials(replace(gate, frame=typed), *about)
+    return outcome, Trials(replace(gate, frame=typed), *about), helps
+
+
+def _saved(outcome: Outcome, path: str, helps: PlanTrial | None) -> Outcome:
+    """Write the plan that helps; an earlier one stays where none does."""
+    if helps is None or helps.plan is None:
+        return replace(outcome, text=f"{outcome.text}\n\nNo plan was saved: there is none.")
+    write_or_refuse(path, f"{helps.plan.to_json()}\n")
+    document = {**outcome.document, "plan_saved": path}
+    return replace(outcome, text=f"{outcome.text}\n\nWrote {shown(path)}", document=document)
 
 
 def for_plans(

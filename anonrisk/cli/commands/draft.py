@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import anonrisk
 from anonrisk.cli import options, output_paths
 from anonrisk.cli.deliver import write
-from anonrisk.cli.next_steps import after_draft, as_text
+from anonrisk.cli.next_steps import as_text, to_check
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.core.render import shown
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     if to is not None:
         write(str(to), policy.to_json() + "\n" if document.is_json(to) else policy.to_yaml())
         return Outcome(_summary(policy, to, args), made.document)
-    kept = "".join(f"# Then: {command}" for command in after_draft(args, "POLICY"))
+    kept = "".join(f"# Then: {command}" for command in to_check(args, "POLICY"))
     return Outcome("" if args.json else f"{policy.to_yaml()}{kept}".rstrip("\n"), made.document)
 
 
@@ -89,5 +89,5 @@ def _output_path(args: argparse.Namespace) -> Path | None:
 def _summary(policy: Policy, to: Path, args: argparse.Namespace) -> str:
     return (
         f"{policy!r}\nWrote {shown(to)}. Read it, decide, remove reviewed: false."
-        f"{as_text(after_draft(args, str(to)))}"
+        f"{as_text(to_check(args, str(to)))}"
     )

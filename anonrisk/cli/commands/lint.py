@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anonrisk.cli import options
+from anonrisk.cli.next_steps import as_text, to_check
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, ManifestError
@@ -50,7 +52,9 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     result = policy.lint(frame, against)
     bad = result.remarks if args.fail_on == "warn" else result.errors
     code = CODES[FAIL] if bad else 0
-    return Outcome.of(result, code=code, **result.to_dict())
+    outcome = Outcome.of(result, code=code, **result.to_dict())
+    steps = to_check(args, args.policy) if args.table else []
+    return replace(outcome, text=outcome.text + as_text(steps))
 
 
 def _baseline(policy: Policy, path: str) -> Policy | Verdict:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.cli import options, output_paths
-from anonrisk.cli.deliver import write
+from anonrisk.cli.deliver import write_or_refuse
+from anonrisk.cli.next_steps import after_release, as_text
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.page_file import write_page
 from anonrisk.core.render import shown
-from anonrisk.errors import ArgumentError, ReleaseBlocked, UnwritableTableError
+from anonrisk.errors import ArgumentError, ReleaseBlocked
 from anonrisk.reporting import Report
 
 if TYPE_CHECKING:
@@ -227,10 +228,17 @@ def _check(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     else:
         output_paths.outside_table("--output", args.page, output_paths.of_release(args))
         write_page(Report, args.page, release.name, page)
-    outcome = Outcome.of_release(results[0])
+    outcome = _judged(args, results[0])
     if args.page is None:
         return outcome
     return replace(outcome, text=f"{outcome.text}\nWrote {shown(args.page)}")
+
+
+def _judged(args: argparse.Namespace, verdict: ReleaseVerdict) -> Outcome:
+    """Show a verdict, and what to do next about one that failed."""
+    steps = after_release(args, verdict)
+    outcome = Outcome.of_release(verdict, **({"next_steps": steps} if steps else {}))
+    return replace(outcome, text=outcome.text + as_text(steps))
 
 
 def _approve(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
@@ -243,7 +251,7 @@ def _approve(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG0
     key = SigningKey.from_file(args.signing_key)
     item = Approval.made(statement, release.approvers, key)
     path = _place(args)
-    _written(path, write_approvals(statement, [*_approvals(args, first=True), item]))
+    write_or_refuse(path, write_approvals(statement, [*_approvals(args, first=True), item]))
     summary = Outcome.of(item, approval=item.to_dict(), written=path)
     return Outcome(f"{summary.text}\nWrote {shown(path)}", summary.document)
 
@@ -262,7 +270,7 @@ def _publish(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG0
     except ReleaseBlocked as error:
         if not isinstance(error.verdict, ReleaseVerdict):
             raise
-        return Outcome.of_release(error.verdict)
+        return _judged(args, error.verdict)
     manifest.save(args.sealed)
     summary = Outcome.of(manifest, status=manifest.status, manifest=manifest.to_dict())
     return Outcome(f"{summary.text}\nWrote {shown(args.sealed)}", summary.document)
@@ -441,10 +449,3 @@ def _approvals(args: argparse.Namespace, *, first: bool = False) -> tuple[Approv
             raise
         why = getattr(error, "strerror", None) or "it is no text in UTF-8"
         raise ArgumentError(f"cannot read the approvals {str(path)!r}: {why}") from None
-
-
-def _written(path: str, text: str) -> None:
-    try:
-        write(path, text)
-    except OSError as error:
-        raise UnwritableTableError(f"cannot write {path!r}: {error.strerror}") from None

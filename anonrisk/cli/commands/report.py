@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import anonrisk
 from anonrisk.cli import options, output_paths
 from anonrisk.cli.commands import check
+from anonrisk.cli.next_steps import explain_command
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.page_file import write_page
 from anonrisk.cli.source import wanted
@@ -83,8 +84,9 @@ def _report(args: argparse.Namespace, source: Source) -> Report:
         def typed(verdict: Verdict) -> Any:
             return check.for_plans(verdict, frame, policy, args, source)
 
+        command = explain_command(args, source)
         with progress.shown():
-            return report_of(policy, frame, typed=typed, **about)[0]
+            return report_of(policy, frame, typed=typed, explain_command=command, **about)[0]
     about_rows = {"unit": args.unit, "missing": args.missing}
     frame = source.read(args, wanted(args.qids, args.sensitive, **about_rows))
     options.require_qids(frame, args.qids)

@@ -67,6 +67,8 @@ def csv(
         kind = csv_cells.inferred(values)
         if kind != "text" or (values and csv_cells.seems_number(values)):
             found.kinds[name] = kind
+            if kind == "text" and any(map(csv_cells.is_code, values)):
+                found.codes.add(name)
     made = {
         # What is measured on a scale, as a weight, need not be told apart by its last digits.
         name: _typed_cells(

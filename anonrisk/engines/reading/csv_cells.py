@@ -86,6 +86,11 @@ def is_short(texts: Iterable[str]) -> bool:
     return all(short(float(text)) == text for text in cells) and any("." not in t for t in cells)
 
 
+def is_code(text: str) -> bool:
+    """Return whether a number begins with a zero that an amount would not have."""
+    return len(text) > 1 and text[0] == "0" and text[1].isdigit()
+
+
 def seems_number(texts: Iterable[str]) -> bool:
     """Return whether every text is a number, however it is written."""
     return all(map(_NUMBER.fullmatch, texts))

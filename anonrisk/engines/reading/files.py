@@ -87,11 +87,14 @@ class Inferred:
     ----------
     kinds : dict of str to {"text", "number", "date"}
         Of columns whose cells were to tell it; text only where numbers stay as they are written.
+    codes : set of str
+        Of these texts, those with numbers that begin with a zero: hardly amounts.
     short : set of str
         Numbers of which whole ones are written without a point.
     """
 
     kinds: dict[str, str] = field(default_factory=dict)
+    codes: set[str] = field(default_factory=set)
     short: set[str] = field(default_factory=set)
 
 

@@ -26,11 +26,10 @@ def explain(
     """Try what may help against the findings that block; see `ReleaseVerdict.explain`."""
     tables = {}
     with ExitStack() as opened:
-        for name, item in verdict.tables.items():
-            if any(f.blocks() and f.budget not in _TOGETHER for f in item.all_findings):
-                table = judged(release, name, opened)
-                if table.counted is not None:
-                    tables[name] = table.verdict.explain()
+        for name in fails_alone(verdict):
+            table = judged(release, name, opened)
+            if table.counted is not None:
+                tables[name] = table.verdict.explain()
     failed = any(f.budget == "differencing" and f.status == FAIL for f in verdict.failures)
     if ledger is None or not failed:
         return ReleaseExplanation(tables)
@@ -39,3 +38,12 @@ def explain(
     if isinstance(mended, Problem):
         return ReleaseExplanation(tables, MendTrial(leavers, why_not=mended.message))
     return ReleaseExplanation(tables, MendTrial(leavers, mended.price, mended.verdict.status))
+
+
+def fails_alone(verdict: ReleaseVerdict) -> list[str]:
+    """List the tables that do not pass by themselves, whatever there is beside them."""
+    return [
+        name
+        for name, item in verdict.tables.items()
+        if any(f.blocks() and f.budget not in _TOGETHER for f in item.all_findings)
+    ]

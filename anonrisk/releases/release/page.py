@@ -38,7 +38,9 @@ _NEXT = {
     PASS: "Publish exactly these files: anonrisk release publish writes the manifest, and "
     "anonrisk release verify holds the files to it where they are published.",
     FAIL: "explain() of this verdict tries what would help, and says whether the release passes "
-    "then; or somebody answers for a limit by name, for a time, under waivers in release.yaml.",
+    "then; on the command line anonrisk check --explain does for a table and its policy, and "
+    "anonrisk release mend for differencing. Or somebody answers for a limit by name, for a time, "
+    "under waivers in release.yaml.",
     COULD_NOT_ASSESS: "Fix what is listed above and check again; until then, do not publish.",
 }
 

@@ -96,6 +96,15 @@ def policy_paths(path: str | Path) -> list[str]:
     return [str(Path(path).parent / item) for item in named]
 
 
+def policy_places(path: str | Path) -> dict[str, str]:
+    """Return for each table of a document the path of its policy, or the name of a ready one."""
+    stated = document.from_file(path, _READER)
+    named = stated["policy"]
+    each = named if isinstance(named, dict) else dict.fromkeys(stated["tables"], named)
+    places = {name: Path(path).parent / item for name, item in each.items()}
+    return {name: str(p) if p.exists() else each[name] for name, p in places.items()}
+
+
 def document_of(
     path: Path, tables: Mapping[str, Any], relative: Callable[[Path], str]
 ) -> dict[str, Any]:
