@@ -325,7 +325,7 @@ def test_a_page_is_not_green_where_nothing_that_was_tried_passes(browser, pages)
         page.run("document.getElementById('nobody').click()")
         shown = page.run(VERDICT)
         assert shown["tone"].endswith("doubt")
-        assert "The policy did not pass for combinations that look as good" in shown["notes"][0]
+        assert "The policy did not pass for what looks as good" in shown["notes"][0]
         assert "Nothing that was tried" in page.run("document.getElementById('next').textContent")
 
 

@@ -14,6 +14,7 @@ from anonrisk.core.render import WIDTH, folded
 from anonrisk.engines.reading.files import without_values
 from anonrisk.policy.budgets.credibility import CredibilityBudget
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
+from anonrisk.policy.trial import passes
 
 if TYPE_CHECKING:
     import argparse
@@ -46,7 +47,9 @@ def next_steps(
     if status == COULD_NOT_ASSESS:
         return _ready(_compared(verdict, args, source), args)
     failed: list[str] = []
-    if status == FAIL:
+    if status == FAIL and replace(verdict, fail_on=args.fail_on).fails_as_stored:
+        failed = [*_cleaned(args, source)]
+    elif status == FAIL:
         failed = [*_plans(verdict, args, source, trials), *_explained(args, source)]
     return _ready([*failed, *_page(args, source)], args)
 
@@ -148,6 +151,15 @@ def _lines(command: str) -> list[str]:
     return [*above, *lines]
 
 
+def _cleaned(args: argparse.Namespace, source: Source) -> Iterator[str]:
+    """Write a file anew; of several, the finding says that each is."""
+    start, first = source.starts("clean"), Path(args.table[0])
+    if start is not None and len(args.table) == 1 and first.suffix and not has_magic(first.name):
+        kind = [] if args.format is None else [f"--format={args.format}"]
+        # Not beside it: folders may be named after cells.
+        yield shlex.join([*start, *args.table, f"{first.stem}-clean{first.suffix}", *kind])
+
+
 def _plans(
     verdict: Verdict, args: argparse.Namespace, source: Source, trials: Trials | None
 ) -> Iterator[str]:
@@ -181,7 +193,7 @@ def _worth(command: str, trial: PlanTrial | None) -> Iterator[str]:
     if trial is None:
         yield f"{command}{mark}not tried: --explain tries it"
     elif trial.passed:
-        yield f"{command}{mark}passes: {trial.result}"
+        yield f"{command}{mark}{passes(trial.result)}"
 
 
 def _beyond_policy(args: argparse.Namespace) -> bool:

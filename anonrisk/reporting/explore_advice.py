@@ -29,15 +29,17 @@ from anonrisk.reporting.summary import NEXT_UNSEEN, NOTHING_HELPS
 from anonrisk.reporting.text import and_more, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from anonrisk.core.arrays import Integers
     from anonrisk.core.columns import Name
     from anonrisk.core.hierarchy import Hierarchy
+    from anonrisk.policy.finding import Finding
     from anonrisk.policy.policy import Policy
     from anonrisk.reporting.explored import ExploreRequest
 
 _AS_IT_IS = "The policy passes for the table as it is."
+_ROWS_ALONE = "Its rows pass the policy as they are."
 # Combinations that are tried, ever coarser ones, until one passes.
 _MOST_TRIED = 6
 _MOST_NAMED = 12
@@ -61,6 +63,20 @@ def with_advice(
             tried = NOT_TRIED if time_is_up() else _advise(view, policy, frame, trees)
             others.append({**other, "next": tried})
     return {**held, "next": advice, "other_k": others}
+
+
+def with_storage(held: dict[str, Any], storage: Iterable[Finding]) -> dict[str, Any]:
+    """Say of a table that passes as it is what its files hold besides, with which they do not."""
+    said = " ".join(finding.sentence for finding in storage if finding.blocks())
+
+    def told(view: dict[str, Any]) -> dict[str, Any]:
+        advice = view["next"]
+        if not said or advice["levels"] is not None or not advice["passes"]:
+            return view
+        text = advice["text"].replace(_AS_IT_IS, f"{said} {_ROWS_ALONE}")
+        return {**view, "next": {**advice, "passes": False, "text": cut(text)}}
+
+    return {**told(held), "other_k": [told(view) for view in held["other_k"]]}
 
 
 def _advise(

@@ -598,6 +598,8 @@ def _next_steps(measured: Measured, status: str | None) -> list[str]:
     tried = measured.explanation
     if status != FAIL or tried is None:
         return [_NEXT[status]]
+    if tried.storage:
+        return [*map(cut, tried.steps)]
     if tried.plan is None:
         return [NOTHING_HELPS, *map(cut, tried.steps)]
     return [*map(cut, tried.steps), _SAVE]

@@ -167,7 +167,7 @@
     for (const name of not_judged) {
       notes.push([name, " of the policy is not judged here: check the table that you make."]);
     }
-    if (good && refuted) notes.push(["", "The policy did not pass for combinations that look as good: " +
+    if (good && refuted) notes.push(["", "The policy did not pass for what looks as good: " +
       "check the table that you make."]);
     else if (good && untried && !not_judged.length) notes.push(["", "Not tried against the policy: anonrisk check says " +
       "whether the table that you make passes."]);
