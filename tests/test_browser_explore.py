@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 from functools import cache
 
 import browser_pages
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import anonrisk
 from anonrisk import Plan, Policy
 from anonrisk.core.render import percent
 from anonrisk.reporting.explored import detail_of
@@ -205,7 +207,7 @@ def test_buttons_find_the_gentlest(browser, pages):
         first = page.run(SHOWN)
         assert first["levels"] == [0, 0, 0]
         page.run("document.getElementById('nobody').click()")
-        assert page.run(SHOWN)["headline"].startswith("✓ Every record hides")
+        assert page.run(SHOWN)["headline"].startswith("? Every record hides")
         assert told_of(page.run(SHOWN)["levels"])[2].k >= K
         page.run("document.getElementById('finest').click()")
         assert page.run(SHOWN) == first
@@ -323,8 +325,82 @@ def test_a_page_is_not_green_where_nothing_that_was_tried_passes(browser, pages)
         page.run("document.getElementById('nobody').click()")
         shown = page.run(VERDICT)
         assert shown["tone"].endswith("doubt")
-        assert "The policy did not pass for combinations that look as good" in shown["notes"][0]
+        assert "The policy did not pass for what looks as good" in shown["notes"][0]
         assert "Nothing that was tried" in page.run("document.getElementById('next').textContent")
+
+
+def of_roles(**terms):
+    made = table()[["zip", "sex", "illness"]].assign(
+        sort="a", contact=[f"p{i}@mail.example" for i in range(600)]
+    )
+    roles = {"quasi": ["zip", "sex"], "sensitive": "illness", "insensitive": "sort"}
+    return made, Policy(**{**roles, "k": K, "ldiv": 2, **terms})
+
+
+def test_what_was_not_tried_against_a_policy_is_not_green(browser, tmp_path):
+    made, policy = of_roles(direct="contact")
+    made.anon.explore(policy=policy).save(tmp_path / "explore.html")
+    with browser.page(tmp_path / "explore.html") as page:
+        page.run("document.getElementById('advised').click()")
+        assert page.run(VERDICT)["tone"].endswith("good")
+        assert page.run(VERDICT)["notes"] == []
+        choose(page, [page.run("document.querySelectorAll('input[name=c0]').length") - 1, 1])
+        shown = page.run(VERDICT)
+        assert shown["tone"].endswith("doubt")
+        assert "? Every record hides" in shown["headline"]
+        (note,) = shown["notes"]
+        assert note.startswith("Not tried against the policy: anonrisk check says whether")
+        keep(page, "")
+        assert page.run(CANDIDATES)[0][0] == "? not all is judged"
+
+
+ADVISORY = {"k": 1, "ldiv": {"l": 2, "severity": "warn"}, "advisory": True}
+
+
+@pytest.mark.parametrize(
+    "terms", [{"insensitive": ["contact", "sort"]}, {"direct": "contact", **ADVISORY}]
+)
+def test_a_served_page_of_a_policy_is_not_green_for_what_it_does_not_ask(browser, terms):
+    pytest.importorskip("tornado")
+    made, policy = of_roles(**terms)
+    with (
+        made.anon.explore(policy=policy, serve=True) as served,
+        browser.page(served.url) as page,
+    ):
+        search(page, "nobody")
+        shown = page.run(VERDICT)
+        assert shown["tone"].endswith("doubt")
+        assert "Not tried against the policy" in shown["notes"][0]
+
+
+def test_a_table_of_a_database_is_not_tried_and_not_green(browser, tmp_path):
+    made, policy = of_roles(insensitive=["contact", "sort"])
+    with sqlite3.connect(tmp_path / "made.db") as database:
+        made.to_sql("made", database, index=False)
+        explored = anonrisk.explore(anonrisk.sql.table(database, "made"), policy=policy)
+    explored.save(tmp_path / "explore.html")
+    with browser.page(tmp_path / "explore.html") as page:
+        page.run("document.getElementById('nobody').click()")
+        assert page.run(VERDICT)["tone"].endswith("doubt")
+
+
+def test_without_a_policy_what_k_alone_decides_is_green_and_what_columns_hold_is_not(browser):
+    pytest.importorskip("tornado")
+    made, _ = of_roles()
+    with (
+        made.anon.explore(["zip", "sex"], K, serve=True) as served,
+        browser.page(served.url) as page,
+    ):
+        search(page, "nobody")
+        assert page.run(VERDICT)["tone"].endswith("good"), "the other columns are left out"
+        page.run(
+            "document.querySelectorAll('select.role').forEach((one, i) => {"
+            " one.value = ['quasi', 'quasi', 'direct', 'direct', 'insensitive'][i]; })"
+        )
+        page.run("document.getElementById('recount').click()")
+        page.wait_for("document.getElementById('policy').textContent.includes('insensitive')")
+        search(page, "nobody")
+        assert page.run(VERDICT)["tone"].endswith("doubt")
 
 
 def test_a_limit_of_l_decides_too(browser, pages):
@@ -505,7 +581,11 @@ def test_candidates_are_kept_with_notes_compared_and_gone_back_to(browser, pages
         keep(page, "for ten")
         keep(page, "for ten, with another note")
         rows = page.run(CANDIDATES)
-        assert [row[0] for row in rows] == ["✗ do not publish", "✓ enough", "✓ enough, tried"]
+        assert [row[0] for row in rows] == [
+            "✗ do not publish",
+            "? not all is judged",
+            "? not all is judged, tried",
+        ]
         assert [row[1] for row in rows] == [
             f"{first['figures'][3]} kept", f"{rows[1][1]}", f"{tried['figures'][3]} kept"
         ]  # fmt: skip

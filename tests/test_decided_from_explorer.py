@@ -26,8 +26,8 @@ CASES = {
         ("", "6"),
     ),
     "everybody alone, with two sexes of six": (
-        {**SIX_EACH, "zip": list("abcdefghijkl")}, {**ROLES, "k": 5},
-        ("do not publish", FEW, "Up to 15 records (100.0%)", [], []),
+        {**SIX_EACH, "zip": list("abcdefghijkl")}, {**ROLES, "k": 5, "ldiv": 3},
+        ("do not publish", FEW, "Up to 15 records (100.0%)", [], ["ill: the limit of l is 3."]),
         ("zip", "6"),
     ),
     "one of eleven persons alone, who has three rows": (
@@ -49,8 +49,13 @@ CASES = {
     ),
     "a column without a role": (
         {**SIX_EACH, "job": list("uvwxyzuvwxyz")},
-        {**ROLES, "k": 5, "unlisted": "ignore"},
+        {**ROLES, "k": 5, "ldiv": 3, "unlisted": "ignore"},
         ("nobody can tell", "6", "", ["job"], []),
+        ("", "6"),
+    ),
+    "a sensitive column without a limit of its own": (
+        SIX_EACH, {**ROLES, "k": 5},
+        ("nobody can tell", "6", "", [], ["ill: attribute disclosure not judged"]),
         ("", "6"),
     ),
 }  # fmt: skip
@@ -100,6 +105,7 @@ def test_the_page_says_all_that_is_needed_and_its_advice_passes(browser, tmp_pat
         if not left_out:
             assert advice.startswith("The policy passes for the table as it is.")
             assert ("not looked at, or leave them out" in advice) == bool(unseen)
+            assert ("Attribute disclosure not judged for ill" in advice) == bool(answer[4])
             assert policy.check(table).status == "pass"
             return
         assert policy.check(table).status == "fail"

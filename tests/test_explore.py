@@ -658,3 +658,16 @@ def test_whether_what_looks_good_was_tried_in_vain():
     assert table.anon.explore(policy=refused).summary["next"]["passes"] is False
     fine = table.anon.explore(policy=anonrisk.Policy(quasi="zip", direct="mail", k=30)).summary
     assert fine["next"]["passes"] is True
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        {"predicted_singletons": {"group_size": 40, "at_most": 5}},
+        {"population_unique_fraction": {"population_size": 100_000, "at_most": 0.01}},
+    ],
+)
+def test_what_is_about_people_outside_the_table_is_not_judged(budget):
+    table = visits()[["age", "sex"]]
+    policy = anonrisk.Policy(quasi=["age", "sex"], k=2, **budget)
+    assert table.anon.explore(policy=policy).summary["not_judged"] == list(budget)

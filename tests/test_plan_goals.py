@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 
 import numpy as np
 import oracle
@@ -480,3 +481,50 @@ def test_a_budget_that_no_size_is_needed_for_asks_for_none():
     policy = anonrisk.Policy(quasi=["x"], risk={"marketer": {"average": 0.9}})
     plan = table.anon.plan(policy)
     assert (plan.k, plan.after.n_records, plan.recodings["x"]) == (1, 24, Keep())
+
+
+def predicted(**more):
+    singletons = {"group_size": 40, "at_most": 5}
+    return Policy(quasi=["zip", "sex", "age"], k=2, predicted_singletons=singletons, **more)
+
+
+def town(n=1500):
+    random = np.random.default_rng(5)
+    columns = {"zip": random.choice(list("abcd"), n), "sex": random.choice(list("fm"), n)}
+    return pd.DataFrame({**columns, "age": random.integers(20, 60, n)})
+
+
+def test_two_alike_in_the_table_may_be_alone_in_another_group():
+    table = town().assign(ward=np.arange(1500) % 2)
+    plan = table.anon.plan(policy=predicted(by="ward"))
+    told = {item.budget: item.status for item in plan.budgets}
+    assert told == {"k": "met", "predicted_singletons": "not planned"}
+    assert "not planned: predicted_singletons, the limit is 5: no size" in " ".join(
+        repr(plan).split()
+    )
+    none = {"group_size": 40, "at_most": 0}
+    policy = Policy(quasi=["zip", "sex", "age"], k=2, predicted_singletons=none)
+    assert policy.check(town().anon.apply(town().anon.plan(policy))).passed
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        {"predicted_singletons": {"group_size": 40, "at_most": 30}},
+        {"population_unique_fraction": {"population_size": 100_000, "at_most": 0.01}},
+    ],
+)
+def test_a_plan_that_is_to_tell_of_others_leaves_nobody_out(budget):
+    policy = Policy(quasi=["zip", "sex", "age"], k=2, **budget)
+    plan = town().anon.plan(
+        policy, max_suppressed=0.02, options=anonrisk.PlanOptions(method="full-domain")
+    )
+    assert {item.status for item in plan.budgets} == {"met"}
+    assert town().anon.apply(plan, policy=policy).shape == (1500, 3)
+
+
+def test_a_budget_that_is_missed_for_no_known_reason_ends_with_its_limit():
+    plan = town().anon.plan(predicted())
+    missed = dataclasses.replace(plan.budgets[0], status="missed", why="")
+    text = repr(dataclasses.replace(plan, budgets=(missed,)))
+    assert re.search(r"misses: k is \d+, and the limit is 2\n", text)

@@ -28,6 +28,7 @@ orc = pytest.importorskip("pyarrow.orc")
 
 from anonrisk.engines.reading import metadata, storage  # noqa: E402
 from anonrisk.engines.reading.clean import clean  # noqa: E402
+from anonrisk.policy.trial import outcome_sentence  # noqa: E402
 
 MARK = "MARKER-9f2c"
 NAME = "Ann-Smith-77"
@@ -199,6 +200,41 @@ def test_a_report_has_the_status_of_the_file(
     page = tmp_path / "page.md"
     assert main(["report", str(leaking), "--policy", policy_file, "-o", str(page)]) == 1
     assert "no row has" in page.read_text()
+
+
+def test_an_explorer_of_such_a_file_does_not_call_it_good(
+    leaking: Path, policy_file: str, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.json"
+    explored = ["explore", "--policy", policy_file, "-o", str(page)]
+    assert main([*explored, str(leaking)]) == 0
+    advice = json.loads(page.read_text())["next"]
+    assert (advice["levels"], advice["passes"]) == (None, False)
+    assert "no row has" in advice["text"]
+    assert "anonrisk clean IN OUT. Its rows pass" in advice["text"]
+    assert MARK not in page.read_text()
+    assert main([*explored, str(cleaned(leaking))]) == 0
+    assert json.loads(page.read_text())["next"]["passes"] is True
+
+
+def test_no_plan_is_offered_against_what_a_file_holds(
+    leaking: Path, policy_file: str, tmp_path: Path, capsys: Any
+) -> None:
+    main(["check", str(leaking), "--policy", policy_file, "--explain"])
+    told = capsys.readouterr().out.rpartition("insensitive")[2]
+    clean_name = f"t-clean{leaking.suffix}"
+    command = told.partition("What next:")[2].replace("\\\n", " ").split("anonrisk report")[0]
+    assert command.split() == ["anonrisk", "clean", str(leaking), clean_name]
+    assert "anonrisk clean IN OUT" in told
+    assert "enough" not in told
+    page = tmp_path / "page.json"
+    main(["report", str(leaking), "--policy", policy_file, "-o", str(page)])
+    steps = json.loads(page.read_text())["verdict"]["next"]
+    assert all("anonrisk clean IN OUT" in step for step in steps)
+
+
+def test_what_passes_without_a_number_says_no_more() -> None:
+    assert outcome_sentence("It", "pass", "") == "It is enough, the result passes."
 
 
 def test_a_release_of_such_a_file_is_not_published(leaking: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from anonrisk.core.render import WIDTH, folded
 from anonrisk.engines.reading.files import without_values
 from anonrisk.policy.budgets.credibility import CredibilityBudget
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
+from anonrisk.policy.trial import passes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,7 +54,9 @@ def next_steps(
     if status == COULD_NOT_ASSESS:
         return _ready(_compared(verdict, args, source), args)
     failed: list[str] = []
-    if status == FAIL:
+    if status == FAIL and replace(verdict, fail_on=args.fail_on).fails_as_stored:
+        failed = [*_cleaned(args, source)]
+    elif status == FAIL:
         plans = [] if args.save_plan else [*_plans(verdict, args, source, trials)]
         failed = [*(plans or _saved(args, source, helps)), *_explained(args, source)]
     return _ready([*failed, *_page(args, source)], args)
@@ -193,6 +196,15 @@ def _lines(command: str) -> list[str]:
     return [*above, *lines]
 
 
+def _cleaned(args: Namespace, source: Source) -> Iterator[str]:
+    """Write a file anew; of several, the finding says that each is."""
+    start, first = source.starts("clean"), Path(args.table[0])
+    if start is not None and len(args.table) == 1 and first.suffix and not has_magic(first.name):
+        kind = [] if args.format is None else [f"--format={args.format}"]
+        # Not beside it: folders may be named after cells.
+        yield shlex.join([*start, *args.table, f"{first.stem}-clean{first.suffix}", *kind])
+
+
 def _plans(
     verdict: Verdict, args: Namespace, source: Source, trials: Trials | None
 ) -> Iterator[str]:
@@ -228,7 +240,7 @@ def _worth(command: str, trial: PlanTrial | None) -> Iterator[str]:
     if trial is None:
         yield f"{command}{mark}not tried: --explain tries it"
     elif trial.passed:
-        yield f"{command}{mark}passes: {trial.result}"
+        yield f"{command}{mark}{passes(trial.result)}"
 
 
 def _beyond_policy(args: Namespace) -> bool:

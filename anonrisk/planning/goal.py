@@ -70,7 +70,7 @@ class TableGoal:
     """What the classes of some columns must keep to all together, as an average or a share."""
 
     qid: Qid
-    measure: Callable[[ClassCounts], GoalResult] = field(repr=False)
+    measure: Callable[[ClassCounts, int], GoalResult] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,8 @@ class PlanGoal:
     about : SensitiveGoal or None
         What the sensitive values of every class must keep to for it.
     measure : function or None
-        What tells from the classes whether it is met.
+        What tells from the classes that are left, and from how many rows there were, whether it is
+        met.
     of_suppression : bool
         Whether it limits the share of records that are left out.
     why_not : str
@@ -110,7 +111,7 @@ class PlanGoal:
     by_size: bool = False
     enough: int | None = None
     about: SensitiveGoal | None = None
-    measure: Callable[[ClassCounts], GoalResult] | None = field(default=None, repr=False)
+    measure: Callable[[ClassCounts, int], GoalResult] | None = field(default=None, repr=False)
     of_suppression: bool = False
     why_not: str = ""
 

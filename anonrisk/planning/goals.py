@@ -205,6 +205,6 @@ def _measured(goal: PlanGoal, required: Requirements, coded: Coded, rows: Boolea
         broken = bool(FORMULAS[goal.about.score].breaks(worst, goal.limit))
         return GoalResult(float(worst), not broken)
     if goal.measure is not None:
-        return goal.measure(required.counted(coded, goal.qid, rows))
+        return goal.measure(required.counted(coded, goal.qid, rows), int(coded.counts.sum()))
     gone = int(coded.counts[~rows].sum()) / int(coded.counts.sum())
     return GoalResult(gone, gone <= goal.limit * (1 + 1e-9))

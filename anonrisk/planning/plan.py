@@ -650,14 +650,12 @@ def _budgets(budgets: tuple[PlannedBudget, ...]) -> Iterator[str]:
         yield f"meets: {', '.join(met)}"
     for budget in budgets:
         if budget.status != MET:
-            value = "" if budget.value is None else f" is {budget.value:.3g}, and"
+            value = "," if budget.value is None else f" is {budget.value:.3g}, and"
             only = " (only warns)" if budget.severity == "warn" else ""
             word = "misses" if budget.status == MISSED else budget.status
             about = "" if budget.sensitive is None else f" of {render.visible(budget.sensitive)}"
-            yield (
-                f"{word}: {budget.budget}{about}{only}{value} the limit is {budget.limit:g}: "
-                f"{budget.why}"
-            )
+            why = f": {budget.why}" if budget.why else ""
+            yield f"{word}: {budget.budget}{about}{only}{value} the limit is {budget.limit:g}{why}"
 
 
 def _about_method(plan: Plan) -> list[str]:

@@ -84,11 +84,14 @@ class Explanation(render.Printed):
     trials : tuple of PlanTrial
         Of a table that failed: plans that were applied to it, and what the policy says of the
         result; the one of least loss first.
+    storage : tuple of Finding
+        What a file holds besides rows that pass: no plan is tried, and each says what to do.
     """
 
     columns: tuple[Without, ...]
     together: tuple[WithoutSeveral, ...] = ()
     trials: tuple[PlanTrial, ...] = ()
+    storage: tuple[Finding, ...] = ()
 
     @property
     def plan(self) -> Plan | None:
@@ -107,6 +110,8 @@ class Explanation(render.Printed):
         >>> anonrisk.Policy(quasi=["zip", "sex"], k=3).check(df).explain().steps
         ('No plan was found: ...',)
         """
+        if self.storage:
+            return tuple(finding.sentence for finding in self.storage)
         enough = tuple(trial.sentence for trial in self.trials if trial.passed)
         return enough or tuple(trial.sentence for trial in self.trials)
 
@@ -166,7 +171,7 @@ class Explanation(render.Printed):
 
     def _blocks(self) -> list[str | render.Table]:
         """What helps in a sentence, then what changes how much."""
-        if not self.columns and not self.trials:
+        if not self.columns and not self.steps:
             return ["There is no budget that did not pass and has a column to drop."]
         source, header, rows = self._table()
         table = render.Table(header, rows)

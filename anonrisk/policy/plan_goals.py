@@ -200,8 +200,11 @@ def _of_sizes(budget: SizeBudget, goal: PlanGoal, context: Context) -> PlanGoal:
     )
 
 
-def _measured(budget: SizeBudget, context: Context, sizes: ClassCounts) -> GoalResult:
-    """Measure as a gate does."""
+def _measured(
+    budget: SizeBudget, context: Context, sizes: ClassCounts, n_original: int
+) -> GoalResult:
+    """Measure as a gate does that knows how many rows there were."""
+    context = replace(context, n_original=n_original)
     sizes = replace(sizes, missing=context.missing)
     evidence = Evidence(groups=[Group(None, sizes)])
     value = attempt(lambda: budget.value(Seen(ClassSizes.of(sizes), evidence, context)))

@@ -36,7 +36,12 @@ def outcome_sentence(what: str, status: str | None, result: str, why_not: str = 
         return f"{what} could not be tried: {why_not}"
     if status != PASS:
         return f"{what} is not enough: the result does not pass ({status})."
-    return f"{what} is enough, the result passes: {result}."
+    return f"{what} is enough, the result {passes(result)}."
+
+
+def passes(result: str) -> str:
+    """Write that something passes, and with which numbers; what is no limit has none."""
+    return f"passes: {result}" if result else "passes"
 
 
 @dataclass(frozen=True, repr=False)

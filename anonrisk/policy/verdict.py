@@ -136,6 +136,12 @@ class Verdict:
         return tuple(f for f in self.all_findings if f.blocks(self.fail_on))
 
     @property
+    def fails_as_stored(self) -> bool:
+        """Whether nothing blocks but how the table is stored: its rows could be published."""
+        failures = self.failures
+        return bool(failures) and all(finding in self.storage for finding in failures)
+
+    @property
     def warnings(self) -> tuple[Finding, ...]:
         """The findings that did not pass but only warn."""
         loose = (f for f in self.all_findings if not f.passed and not f.blocks(self.fail_on))
@@ -253,10 +259,13 @@ class Verdict:
         gate = self._source if frame is None else replace(self._source, frame=frame)
         open_ = [finding for finding in self.findings if not finding.passed]
         trials = None
-        if self.status == FAIL:
+        # No plan is for what a file holds besides its rows.
+        if self.status == FAIL and not self.fails_as_stored:
             blocking = [finding for finding in open_ if finding.blocks(self.fail_on)]
             trials = Trials(gate, blocking, rows_of(self), self.fail_on, time_limit)
-        return explain(gate, open_, trials, time_limit)
+        explanation = explain(gate, open_, trials, time_limit)
+        stored = self.failures if self.fails_as_stored else ()
+        return replace(explanation, storage=stored)
 
     # ---- leaving and coming back ------------------------------------------------------------
 

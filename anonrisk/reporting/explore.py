@@ -23,6 +23,7 @@ from anonrisk.measures.counts.question import Question, Sensitive
 from anonrisk.planning.goals import DEFAULT_K
 from anonrisk.planning.lattice.offer import CUTS
 from anonrisk.planning.options import require_share
+from anonrisk.policy.coverage import of_table
 from anonrisk.policy.policy import Policy, require_policy
 from anonrisk.policy.release_rules import unlisted
 from anonrisk.policy.table import published_by
@@ -300,6 +301,7 @@ def _asked_of(engine: Engine, frame: Any, chosen: Roles, k: int | None) -> Explo
         leave_out=chosen.direct,
         insensitive=chosen.insensitive,
         not_looked_at=tuple(name for name in schema.columns if name not in chosen.classified),
+        attributes_not_judged=chosen.sensitive,
     )
 
 
@@ -349,6 +351,7 @@ def _asked_by(
         for item in named:
             auto = with_distance(engine, frame, item, "auto")[1]
             distances.setdefault(item.column, auto)
+    published = published_by(frame)
     return ExploreRequest(
         request.qid,
         k,
@@ -359,10 +362,11 @@ def _asked_by(
         leave_out=request.leave_out,
         not_looked_at=tuple(
             name
-            for name in unlisted(policy, published_by(frame))
+            for name in unlisted(policy, published)
             if name not in (*request.qid, *request.leave_out)
         ),
         not_judged=tuple(dict.fromkeys(not_judged)),
+        attributes_not_judged=of_table(policy, published).attributes_not_judged,
         goals=request,
         policy=policy,
     )

@@ -12,6 +12,7 @@ from anonrisk.core.interrupt import limited, time_is_up
 from anonrisk.core.progress import tell
 from anonrisk.planning.plan import Plan
 from anonrisk.policy.check import check
+from anonrisk.policy.coverage import ATTRIBUTE_NOT_JUDGED
 from anonrisk.policy.finding import PASS
 from anonrisk.policy.trial import (
     UNASKED_SECONDS,
@@ -25,20 +26,23 @@ from anonrisk.policy.trial import (
 from anonrisk.reporting.explored import NOT_TRIED, detail_of, policy_of
 from anonrisk.reporting.explorer import plan_json
 from anonrisk.reporting.summary import NEXT_UNSEEN, NOTHING_HELPS
-from anonrisk.reporting.text import cut
+from anonrisk.reporting.text import and_more, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from anonrisk.core.arrays import Integers
     from anonrisk.core.columns import Name
     from anonrisk.core.hierarchy import Hierarchy
+    from anonrisk.policy.finding import Finding
     from anonrisk.policy.policy import Policy
     from anonrisk.reporting.explored import ExploreRequest
 
 _AS_IT_IS = "The policy passes for the table as it is."
+_ROWS_ALONE = "Its rows pass the policy as they are."
 # Combinations that are tried, ever coarser ones, until one passes.
 _MOST_TRIED = 6
+_MOST_NAMED = 12
 
 
 def with_advice(
@@ -61,6 +65,20 @@ def with_advice(
     return {**held, "next": advice, "other_k": others}
 
 
+def with_storage(held: dict[str, Any], storage: Iterable[Finding]) -> dict[str, Any]:
+    """Say of a table that passes as it is what its files hold besides, with which they do not."""
+    said = " ".join(finding.sentence for finding in storage if finding.blocks())
+
+    def told(view: dict[str, Any]) -> dict[str, Any]:
+        advice = view["next"]
+        if not said or advice["levels"] is not None or not advice["passes"]:
+            return view
+        text = advice["text"].replace(_AS_IT_IS, f"{said} {_ROWS_ALONE}")
+        return {**view, "next": {**advice, "passes": False, "text": cut(text)}}
+
+    return {**told(held), "other_k": [told(view) for view in held["other_k"]]}
+
+
 def _advise(
     held: Mapping[str, Any], policy: Policy | None, frame: Any, trees: Mapping[Name, Hierarchy]
 ) -> dict[str, Any]:
@@ -73,7 +91,7 @@ def _advise(
     verdict = check(policy, frame)
     if verdict.status == PASS:
         unseen = [NEXT_UNSEEN] if held["not_looked_at"] else []
-        return {"levels": None, "passes": True, "text": " ".join([_AS_IT_IS, *unseen])}
+        return _passes(held, None, [_AS_IT_IS, *unseen])
     if seconds_unasked(verdict, frame) is None:
         return NOT_TRIED
     trials = Trials(Gate(policy, frame, None, None, check), verdict.failures, rows_of(verdict))
@@ -87,12 +105,22 @@ def _advise(
         trial = trials.of(partial(_resolved, plan, frame, trees))
         if trial.passed:
             result = outcome_sentence(trial.what, PASS, _result(held, node))
-            return {"levels": levels, "passes": True, "text": cut(result)}
+            return _passes(held, levels, [result])
         # Why it could not be applied may hold counts that were not rounded.
         status = trial.status or "it could not be applied"
         sentences.append(outcome_sentence(trial.what, status, ""))
     text = cut(" ".join([NOTHING_HELPS, *dict.fromkeys(sentences)]))
     return {"levels": None, "passes": False if sentences else None, "text": text}
+
+
+def _passes(
+    held: Mapping[str, Any], levels: list[int] | None, sentences: list[str]
+) -> dict[str, Any]:
+    """Return advice that passes, with what keeps the pass from being a plain one."""
+    if open_ := held["attributes_not_judged"]:
+        about = f"{ATTRIBUTE_NOT_JUDGED.capitalize()} for {and_more(open_, _MOST_NAMED)}"
+        sentences = [*sentences, f"{about}: limit ldiv or tcloseness in the policy."]
+    return {"levels": levels, "passes": True, "text": cut(" ".join(sentences))}
 
 
 def _resolved(text: str, frame: Any, trees: Mapping[Name, Hierarchy]) -> Plan:

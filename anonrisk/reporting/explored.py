@@ -79,6 +79,8 @@ class ExploreRequest:
         looked at.
     not_judged : tuple of str
         Budgets of the policy that a page cannot judge.
+    attributes_not_judged : tuple of names
+        Sensitive columns whose values no limit is about, as `Coverage` has them.
     goals : PlanRequest or None
         What the policy asks of a plan.
     policy : Policy or None
@@ -94,8 +96,19 @@ class ExploreRequest:
     insensitive: Qid = ()
     not_looked_at: Qid = ()
     not_judged: tuple[str, ...] = ()
+    attributes_not_judged: Qid = ()
     goals: PlanRequest | None = None
     policy: Policy | None = None
+
+    @property
+    def asked_by(self) -> str:
+        """Return by what more is asked than a page counts: a policy, roles, or k alone.
+
+        A gate looks at what columns hold too, of those that stay as they are.
+        """
+        if self.policy is not None:
+            return "policy"
+        return "roles" if self.insensitive or self.unit is not None else "k"
 
     @property
     def most_suppressed(self) -> float:
@@ -221,6 +234,8 @@ def summarise(
         "t_step": t_step(n, floor),
         "not_looked_at": [name_of(column) for column in asked.not_looked_at],
         "not_judged": list(asked.not_judged),
+        "attributes_not_judged": [name_of(column) for column in asked.attributes_not_judged],
+        "asked_by": asked.asked_by,
         "plan": _plan_parts(columns, loss, asked),
         "plan_without": _plan_parts(columns, loss, asked, leave_out=asked.not_looked_at),
         "meanings": {

@@ -37,6 +37,8 @@ _FOR_SCRIPT = (
     "who",
     "not_looked_at",
     "not_judged",
+    "attributes_not_judged",
+    "asked_by",
     "next",
     "max_suppressed",
     "policy",

@@ -597,6 +597,8 @@ def _next_steps(measured: Measured, status: str | None) -> list[str]:
     if status != FAIL or tried is None:
         # Last in its sentence, for whoever copies it.
         return [_NEXT[status] + (command if status == FAIL else "")]
+    if tried.storage:
+        return [*map(cut, tried.steps)]
     if tried.plan is None:
         return [NOTHING_HELPS, *map(cut, tried.steps)]
     return [*map(cut, tried.steps), f"{_SAVE}{command} --save-plan plan.json"]

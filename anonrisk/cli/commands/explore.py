@@ -15,9 +15,11 @@ from anonrisk.cli.policy_file import load_policy
 from anonrisk.cli.source import said_of, wanted
 from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.render import shown
+from anonrisk.policy.storage import of_storage
 from anonrisk.policy.wanted import wanted_by
 from anonrisk.reporting import Explorer
 from anonrisk.reporting.explore import EXPLORE_SECONDS
+from anonrisk.reporting.explore_advice import with_storage
 from anonrisk.reporting.served import KEEP_URL
 from anonrisk.reporting.text import FLOOR
 
@@ -129,7 +131,7 @@ def _explorer(args: argparse.Namespace, source: Source) -> Explorer:
     if args.policy is None:
         options.require_qids(frame, args.qids)
     made: Explorer = anonrisk.explore(frame, **asked)
-    return made
+    return replace(made, summary=with_storage(made.summary, of_storage(source.stored)))
 
 
 def _asked(args: argparse.Namespace, source: Source) -> tuple[Any, dict[str, Any]]:

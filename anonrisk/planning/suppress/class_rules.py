@@ -190,7 +190,7 @@ class Requirements:
         n_left = int(records.sum())
         holds = bool(left.any()) and (
             n - n_left > self.allowed
-            or all(goal.measure(self.counted(coded, goal.qid, rows)).met for goal in self.wholes)
+            or all(goal.measure(self.counted(coded, goal.qid, rows), n).met for goal in self.wholes)
         )
         return KeptClasses(rows, n_sure, sizes[left], records[left], n_classes, holds)
 

@@ -206,7 +206,10 @@ class Budget(ABC):
     """What could not be assessed, as the beginning of a sentence."""
     at_least: ClassVar[bool] = False
     about_singletons: ClassVar[bool] = False
-    """Whether it is about people who are alone: nobody is in a class of two."""
+    """Whether it is about records that are alone in the table: nobody is in a class of two.
+
+    In another group, or in the population, any of two may be alone all the same.
+    """
     about_values: ClassVar[bool] = False
     """Whether it takes a sensitive column to measure."""
     takes_by: ClassVar[bool] = True

@@ -125,9 +125,16 @@
     // Only a policy has limits of l and t, and it says k.
     const good = enough && !breaks(one.node).length;
     // The gate knows better: what looks good here did not pass it.
-    const refuted = viewOf(one).next.passes === false;
-    const sure = one.rest && !not_judged.length && !refuted;
-    return { few, enough, good, not_judged, refuted, tone: !good ? "bad" : sure ? "good" : "doubt" };
+    const { levels, passes } = viewOf(one).next;
+    const refuted = passes === false;
+    // It asks more than is counted here. What columns hold that stay as they are, it said wherever
+    // it passed; what a policy asks, of what it tried alone, or of all if the table passes as it is.
+    const untried = { policy: !wasTried(one) && (levels !== null || !passes), roles: !passes,
+      k: false }[data.asked_by];
+    const sure = one.rest && !not_judged.length && !refuted && !untried &&
+      !data.attributes_not_judged.length;
+    return { few, enough, good, not_judged, refuted, untried,
+      tone: !good ? "bad" : sure ? "good" : "doubt" };
   };
   const signs = { bad: "\u2717 ", doubt: "? ", good: "\u2713 " };
 
@@ -140,7 +147,7 @@
       return;
     }
     const broken = breaks(node);
-    const { few, enough, good, not_judged, refuted, tone } = judge(state());
+    const { few, enough, good, not_judged, refuted, untried, tone } = judge(state());
     by("verdict").className = "verdict " + tone;
     const sign = signs[tone];
     const every = who === "people" ? "Everybody" : "Every record";
@@ -160,8 +167,13 @@
     for (const name of not_judged) {
       notes.push([name, " of the policy is not judged here: check the table that you make."]);
     }
-    if (good && refuted) notes.push(["", "The policy did not pass for combinations that look as good: " +
+    if (good && refuted) notes.push(["", "The policy did not pass for what looks as good: " +
       "check the table that you make."]);
+    else if (good && untried && !not_judged.length) notes.push(["", "Not tried against the policy: anonrisk check says " +
+      "whether the table that you make passes."]);
+    if (good) for (const name of data.attributes_not_judged) {
+      notes.push([name, ": attribute disclosure not judged, only the sizes of classes protect it."]);
+    }
     by("notes").replaceChildren(...notes.map(([name, text]) => {
       const item = document.createElement("li");
       if (name) item.append(make("bdi", name));
