@@ -56,6 +56,9 @@ def next_steps(
     if status == FAIL:
         plans = [] if args.save_plan else [*_plans(verdict, args, source, trials)]
         failed = [*(plans or _saved(args, source, helps)), *_explained(args, source)]
+        if any(finding.status == COULD_NOT_ASSESS for finding in verdict.failures):
+            # What no plan settles, as a column without a role.
+            failed += _compared(verdict, args, source)
     return _ready([*failed, *_page(args, source)], args)
 
 
