@@ -118,7 +118,8 @@ def after_release(args: Namespace, verdict: ReleaseVerdict) -> list[str]:
         table.dtypes = files.text.dtypes.items()
         words = ["anonrisk", "check", "--explain", *_table(table), "--policy", places[name]]
         steps += _ready([shlex.join(words)], table)
-    if args.ledger is not None and any(f.budget == "differencing" for f in verdict.failures):
+    changed = any(f.budget == "differencing" and f.status == FAIL for f in verdict.failures)
+    if args.ledger is not None and changed:
         said = {name: getattr(args, name) for name in ("ledger", "head", "key_env", "key_file")}
         words = [f"--{name.replace('_', '-')}={value}" for name, value in said.items() if value]
         words += [f"--key-part={part}" for part in args.key_part or ()]
