@@ -57,6 +57,9 @@ def test_a_code_is_never_offered_as_a_number(run):
     out = " ".join(run("plan", "t.csv", "--qids", "code", "room", "--k", 2)[1].split())
     assert "would be written otherwise: code, room" in out
     assert "--dtypes" not in out
+    out = run("explore", "t.csv", "--qids", "code", "room", "-o", "e.html")[1]
+    assert "is offered for" in out
+    assert "--dtypes" not in out
 
 
 def test_what_is_refused_leaves_no_older_page(run):

@@ -282,7 +282,8 @@ def test_persons_groups_warnings_and_names_that_no_shell_takes(run):
     assert steps(out)[0].endswith("--unit=who --k 5 -o plan.json")
     grouped = policy(quasi=["zip", "born"], k=5, by="sex")
     out = run("check", "t.csv", "--policy", grouped, *other)[1]
-    assert [step.split()[1] for step in steps(out)] == ["check", "report"]
+    # Whose rows they are is not said of it: that is for a draft.
+    assert [step.split()[1] for step in steps(out)] == ["check", "lint", "draft", "report"]
     warned = policy(k={"at_least": 5, "severity": "warn"}, max_unique_fraction=0, unit="who")
     assert steps(run("check", "t.csv", "--policy", warned, *other)[1])[0].endswith(
         "--k 2 -o plan.json"
@@ -318,6 +319,16 @@ def test_a_plan_that_no_other_command_finds_is_saved_by_the_check(run):
     assert run(*asked[:1], *asked[2:], "--save-plan", "plan.json")[0] == 2
     assert run(*asked, "--save-plan", "t.csv")[0] == 2
     assert Path("t.csv").read_text() == PEOPLE
+
+
+def test_a_failure_beside_a_doubt_says_what_settles_the_doubt(run):
+    # Nobody has said what sex is, and what is asked for fails as well.
+    file = policy(quasi=["zip", "born"], k=5)
+    out = run("check", "t.csv", "--policy", file)[1]
+    told = ["check", "lint", "draft", "report"]
+    assert [step.split()[1] for step in steps(out)] == told
+    out = run("check", "t.csv", "--policy", file, "--explain")[1]
+    assert [step.split()[1] for step in steps(out)] == told[1:]
 
 
 def test_a_page_names_the_command_that_saves_the_plan(run):

@@ -112,7 +112,7 @@ def test_half_a_character_in_a_name_is_written_as_json_writes_it(check, tmp_path
     assert check("--qids", "z\udce9", "--output", verdict, "--junit", junit) == 3
     found = json.loads(verdict.read_text(encoding="utf-8"))
     assert found["status"] == "could_not_assess"
-    assert found["budgets"][-1]["qid"] == ["z\udce9"]
+    assert ["z\udce9"] in [finding["qid"] for finding in found["budgets"]]
     assert 'errors="2"' in junit.read_text(encoding="utf-8")
     assert "\\udce9" in capsys.readouterr().out
     table, page = tmp_path / "t.jsonl", tmp_path / "p.html"

@@ -59,6 +59,9 @@ def next_steps(
     elif status == FAIL:
         plans = [] if args.save_plan else [*_plans(verdict, args, source, trials)]
         failed = [*(plans or _saved(args, source, helps)), *_explained(args, source)]
+        if any(finding.status == COULD_NOT_ASSESS for finding in verdict.failures):
+            # What no plan settles, as a column without a role.
+            failed += _compared(verdict, args, source)
     return _ready([*failed, *_page(args, source)], args)
 
 
@@ -118,7 +121,8 @@ def after_release(args: Namespace, verdict: ReleaseVerdict) -> list[str]:
         table.dtypes = files.text.dtypes.items()
         words = ["anonrisk", "check", "--explain", *_table(table), "--policy", places[name]]
         steps += _ready([shlex.join(words)], table)
-    if args.ledger is not None and any(f.budget == "differencing" for f in verdict.failures):
+    changed = any(f.budget == "differencing" and f.status == FAIL for f in verdict.failures)
+    if args.ledger is not None and changed:
         said = {name: getattr(args, name) for name in ("ledger", "head", "key_env", "key_file")}
         words = [f"--{name.replace('_', '-')}={value}" for name, value in said.items() if value]
         words += [f"--key-part={part}" for part in args.key_part or ()]

@@ -101,7 +101,9 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     made = write_page(Explorer, path, args.title, lambda: _explorer(args, source))
     document = Outcome.of(written=args.page, **made.to_dict()).document
     said = "".join(f"{line}\n" for line in said_of(source.inferred))
-    return Outcome(f"{made!r}\n{said}{_hint(made)}Wrote {shown(args.page)}", document)
+    return Outcome(
+        f"{made!r}\n{said}{_hint(made, source.inferred.codes)}Wrote {shown(args.page)}", document
+    )
 
 
 def _serve(args: argparse.Namespace, source: Source) -> Outcome:
@@ -115,14 +117,16 @@ def _serve(args: argparse.Namespace, source: Source) -> Outcome:
     return replace(Outcome.of(served=check.table_of(args)), text=repr(served))
 
 
-def _hint(made: Explorer) -> str:
+def _hint(made: Explorer, codes: set[str]) -> str:
     """Return what gives a column levels: of CSV, a number is a text until somebody says so."""
     bare = [item["name"] for item in made.summary["columns"] if len(item["levels"]) < 3]
     if not bare:
         return ""
+    example = next((name for name in bare if name not in codes), None)
+    dtypes = "" if example is None else f"; of CSV also --dtypes {example}=number (or date)"
     return (
         f"Nothing between all and nothing is offered for {', '.join(bare)}: --hierarchies gives "
-        f"levels; of CSV also --dtypes {bare[0]}=number (or date).\n"
+        f"levels{dtypes}.\n"
     )
 
 
