@@ -671,3 +671,23 @@ def test_what_is_about_people_outside_the_table_is_not_judged(budget):
     table = visits()[["age", "sex"]]
     policy = anonrisk.Policy(quasi=["age", "sex"], k=2, **budget)
     assert table.anon.explore(policy=policy).summary["not_judged"] == list(budget)
+
+
+def test_what_is_tried_says_how_many_records_its_check_asks_for():
+    table = visits()[["age", "sex"]]
+    policy = anonrisk.Policy(quasi=["age", "sex"], k=5, max_suppressed=0.2)
+    made = table.anon.explore(policy=policy, max_suppressed=0.2)
+    held = made.summary
+    assert held["n_original"] == len(table)
+    said = f"Check the result with n_original={len(table)} (--n-original {len(table)})."
+    assert held["next"]["text"].endswith(said)
+    plan = made.plan(held["next"]["levels"], max_suppressed=0.2)
+    changed = table.anon.apply(plan.resolve(table))
+    assert policy.check(changed).status == "could_not_assess"
+    assert policy.check(changed, n_original=len(table)).passed
+    explained = policy.check(table).explain()
+    assert all(said in step for step in explained.steps)
+    assert policy.check(table.anon.apply(explained.plan), n_original=len(table)).passed
+    plain = table.anon.explore(policy=anonrisk.Policy(quasi=["age", "sex"], k=5)).summary
+    assert plain["n_original"] is None
+    assert "n_original" not in plain["next"]["text"]

@@ -59,8 +59,11 @@ def after_draft(args: argparse.Namespace, policy: str) -> list[str]:
     return _ready([shlex.join(["anonrisk", "check", *_table(args), "--policy", policy])], args)
 
 
-def after_plan(args: argparse.Namespace, plan: Plan) -> list[str]:
-    """List the command that stores a plan, applies a stored one, or checks what it has made."""
+def after_plan(args: argparse.Namespace, plan: Plan, n_original: int | None) -> list[str]:
+    """List the command that stores a plan, applies a stored one, or checks what it has made.
+
+    A policy that is about removed records has to be told `n_original`.
+    """
     policy = [] if args.policy is None else ["--policy", args.policy]
     decides = (b.budget for b in plan.budgets if b.severity == "fail")
     first = Path(args.table[0])
@@ -76,7 +79,8 @@ def after_plan(args: argparse.Namespace, plan: Plan) -> list[str]:
         trees = _option("--hierarchies", [f"{name}={path}" for name, path in args.hierarchies])
         words = ["anonrisk", "apply", args.output, *_table(args), *trees, *policy, "-o", to]
     elif policy:
-        words = ["anonrisk", "check", args.apply, *policy]
+        removed = [] if n_original is None else ["--n-original", str(n_original)]
+        words = ["anonrisk", "check", args.apply, *policy, *removed]
     else:
         unit = [] if args.unit is None else [f"--unit={args.unit}"]
         words = ["anonrisk", "measure", args.apply, *_option("--qids", args.qids or ()), *unit]
@@ -165,7 +169,9 @@ def _plans(
 ) -> Iterator[str]:
     """Plan for the policy; where the command line says otherwise, for the k that would do."""
     if not _beyond_policy(args):
-        if not any(finding.status == COULD_NOT_ASSESS for finding in verdict.all_findings):
+        unknown = any(finding.status == COULD_NOT_ASSESS for finding in verdict.all_findings)
+        # What nobody can tell of the table may be known of what a plan makes of it.
+        if trials is not None or not unknown:
             trial = None if trials is None else trials.of_policy()
             yield from _worth(_for_policy(args, source), trial)
         return

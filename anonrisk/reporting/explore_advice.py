@@ -22,6 +22,7 @@ from anonrisk.policy.trial import (
     outcome_sentence,
     rows_of,
     seconds_unasked,
+    told_original,
 )
 from anonrisk.reporting.explored import NOT_TRIED, detail_of, policy_of
 from anonrisk.reporting.explorer import plan_json
@@ -105,7 +106,7 @@ def _advise(
         trial = trials.of(partial(_resolved, plan, frame, trees))
         if trial.passed:
             result = outcome_sentence(trial.what, PASS, _result(held, node))
-            return _passes(held, levels, [result])
+            return _passes(held, levels, [result + told_original(held["n_original"])])
         # Why it could not be applied may hold counts that were not rounded.
         status = trial.status or "it could not be applied"
         sentences.append(outcome_sentence(trial.what, status, ""))
