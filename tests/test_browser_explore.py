@@ -329,6 +329,18 @@ def test_a_page_is_not_green_where_nothing_that_was_tried_passes(browser, pages)
         assert "Nothing that was tried" in page.run("document.getElementById('next').textContent")
 
 
+def test_lines_to_paste_say_how_many_records_there_were(browser, tmp_path):
+    made, policy = of_roles(direct="contact", max_suppressed=0.02)
+    made.anon.explore(policy=policy).save(tmp_path / "explore.html")
+    lines = "[...document.querySelectorAll('#shell, #python')].map(one => one.textContent)"
+    with browser.page(tmp_path / "explore.html") as page:
+        shell, python = page.run(lines)
+        plan = Plan.from_json(page.run("document.getElementById('plan').textContent"))
+    assert shell.endswith("--policy policy.json --n-original 600")
+    assert python.endswith(".check(coarse, n_original=600).raise_for_status()")
+    assert plan.max_suppressed == 0.02
+
+
 def of_roles(**terms):
     made = table()[["zip", "sex", "illness"]].assign(
         sort="a", contact=[f"p{i}@mail.example" for i in range(600)]

@@ -242,6 +242,19 @@ def test_options_of_columns_come_along(run):
     assert [step.split()[1] for step in steps(beyond)] == ["plan", "check"]
 
 
+def test_what_was_removed_is_told_all_the_way(run):
+    asked = ("check", "t.csv", "--policy", policy(k=5, max_suppressed=0.5), "--explain")
+    code, out, _ = run(*asked)
+    assert code == 1
+    assert "Check the result with n_original=60 (--n-original 60)." in " ".join(out.split())
+    (plan,) = (step for step in steps(out) if step.startswith("anonrisk plan"))
+    assert run(*shlex.split(plan)[1:])[0] == 0
+    applied = run(*shlex.split(plan)[1:-2], "--apply", "coarse.csv")[1]
+    (check,) = steps(applied)
+    assert check == "anonrisk check coarse.csv --policy p.json --n-original 60"
+    assert run(*shlex.split(check)[1:])[0] == 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("budget", "k"),

@@ -671,3 +671,54 @@ def test_what_is_about_people_outside_the_table_is_not_judged(budget):
     table = visits()[["age", "sex"]]
     policy = anonrisk.Policy(quasi=["age", "sex"], k=2, **budget)
     assert table.anon.explore(policy=policy).summary["not_judged"] == list(budget)
+
+
+def test_what_is_tried_says_how_many_records_its_check_asks_for():
+    table = visits()[["age", "sex"]]
+    policy = anonrisk.Policy(quasi=["age", "sex"], k=5, max_suppressed=0.2)
+    made = table.anon.explore(policy=policy, max_suppressed=0.2)
+    held = made.summary
+    assert held["n_original"] == len(table)
+    said = f"Check the result with n_original={len(table)} (--n-original {len(table)})."
+    assert held["next"]["text"].endswith(said)
+    plan = made.plan(held["next"]["levels"], max_suppressed=0.2)
+    changed = table.anon.apply(plan.resolve(table))
+    assert policy.check(changed).status == "could_not_assess"
+    assert policy.check(changed, n_original=len(table)).passed
+    explained = policy.check(table).explain()
+    assert all(said in step for step in explained.steps)
+    assert policy.check(table.anon.apply(explained.plan), n_original=len(table)).passed
+    plain = table.anon.explore(policy=anonrisk.Policy(quasi=["age", "sex"], k=5)).summary
+    assert plain["n_original"] is None
+    assert "n_original" not in plain["next"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        ({"max_unique_fraction": 0.01}, "max_unique_fraction within its limit (1%)"),
+        (
+            {"risk": {"prosecutor": {"share_above": {"threshold": 0.2, "at_most": 0.01}}}},
+            "risk.prosecutor.share_above within its limit (1%)",
+        ),
+    ],
+)
+def test_only_limits_of_the_policy_are_named(budget, said):
+    columns = ["age", "sex", "employer"]
+    policy = anonrisk.Policy(quasi=columns, **budget)
+    text = visits()[columns].anon.explore(policy=policy).summary["next"]["text"]
+    assert said in text
+    assert text.count("limit") == 1
+
+
+def test_advice_is_no_coarser_than_what_was_tried_in_vain():
+    random = np.random.default_rng(5)
+    columns = {"zip": random.choice(list("abcd"), 1500), "sex": random.choice(list("fm"), 1500)}
+    table = pd.DataFrame({**columns, "age": random.integers(20, 60, 1500)})
+    singletons = {"group_size": 40, "at_most": 5}
+    policy = anonrisk.Policy(quasi=["zip", "sex", "age"], k=2, predicted_singletons=singletons)
+    held = table.anon.explore(policy=policy).summary
+    assert "Leaving out zip, sex, age" not in held["next"]["text"]
+    assert "predicted_singletons within its limit (5)" in held["next"]["text"]
+    below = [level for level in held["next"]["levels"] if level]
+    assert 0 < len(below) < 3

@@ -70,8 +70,11 @@ def to_check(args: Namespace, policy: str) -> list[str]:
     return _ready([shlex.join(["anonrisk", "check", *_table(args), "--policy", policy])], args)
 
 
-def after_plan(args: Namespace, plan: Plan) -> list[str]:
-    """List the command that stores a plan, applies a stored one, or checks what it has made."""
+def after_plan(args: Namespace, plan: Plan, n_original: int | None) -> list[str]:
+    """List the command that stores a plan, applies a stored one, or checks what it has made.
+
+    A policy that is about removed records has to be told `n_original`.
+    """
     policy = [] if args.policy is None else ["--policy", args.policy]
     decides = (b.budget for b in plan.budgets if b.severity == "fail")
     to = _coarse(args)
@@ -83,7 +86,8 @@ def after_plan(args: Namespace, plan: Plan) -> list[str]:
     elif args.apply is None:
         return applied(args, args.output, to)
     elif policy:
-        words = ["anonrisk", "check", args.apply, *policy]
+        removed = [] if n_original is None else ["--n-original", str(n_original)]
+        words = ["anonrisk", "check", args.apply, *policy, *removed]
     else:
         unit = [] if args.unit is None else [f"--unit={args.unit}"]
         words = ["anonrisk", "measure", args.apply, *_option("--qids", args.qids or ()), *unit]
@@ -215,8 +219,8 @@ def _plans(
     """Plan for the policy; where the command line says otherwise, for the k that would do."""
     if not _beyond_policy(args):
         doubt = any(finding.status == COULD_NOT_ASSESS for finding in verdict.all_findings)
-        # Where something is in doubt, only what --explain has tried already is known to help.
-        if not doubt or (args.explain and trials is not None):
+        # What nobody can tell of the table may be known of what a plan makes of it.
+        if not doubt or trials is not None:
             trial = None if trials is None else trials.of_policy()
             yield from _worth(_for_policy(args, source), trial)
         return

@@ -223,6 +223,11 @@ class Terms:
         return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
 
     @property
+    def about_removed(self) -> bool:
+        """Whether a check has to be told how many records there were before any was removed."""
+        return any(budget.about_removed for rule in self.rules for budget in rule.budgets)
+
+    @property
     def listed(self) -> set[Name]:
         """Every column that the policy names, in whatever place."""
         named = {column for rule in self.rules for column in rule.columns or ()}

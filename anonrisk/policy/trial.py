@@ -44,6 +44,13 @@ def passes(result: str) -> str:
     return f"passes: {result}" if result else "passes"
 
 
+def told_original(n_original: int | None) -> str:
+    """Add to a sentence about a result that passes what its check has to be told."""
+    if n_original is None:
+        return ""
+    return f" Check the result with n_original={n_original} (--n-original {n_original})."
+
+
 @dataclass(frozen=True, repr=False)
 class PlanTrial(render.PrintedLines):
     """A plan that was applied to the table, and what the gate says of the result.
@@ -61,6 +68,8 @@ class PlanTrial(render.PrintedLines):
         Rows that are not in the result.
     why_not : str
         Why it could not be tried.
+    n_original : int or None
+        What a check of the result has to be told, where the policy asks for it.
     """
 
     plan: Plan | None
@@ -68,6 +77,7 @@ class PlanTrial(render.PrintedLines):
     changes: tuple[tuple[Finding, Finding], ...] = ()
     n_left_out: int = 0
     why_not: str = ""
+    n_original: int | None = None
 
     @property
     def passed(self) -> bool:
@@ -113,7 +123,8 @@ class PlanTrial(render.PrintedLines):
         """Whether it is enough, and what becomes of the limits that were broken."""
         if self.plan is None:
             return f"No plan was found: {self.why_not.removeprefix('no plan helps: ')}"
-        return outcome_sentence(self.what, self.status, self.result, self.why_not)
+        sentence = outcome_sentence(self.what, self.status, self.result, self.why_not)
+        return sentence + (told_original(self.n_original) if self.passed else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that serialise as JSON; the plan, which may hold cells, is not."""
@@ -212,10 +223,8 @@ class Trials:
             changed = attempt(lambda: apply(gate.frame, plan))
             if isinstance(changed, Problem):
                 return PlanTrial(plan, why_not=changed.message)
-            about: dict[str, Any] = {
-                "population": gate.population,
-                "n_original": gate.n_original or self.n_rows,
-            }
+            n_original = gate.n_original or self.n_rows
+            about: dict[str, Any] = {"population": gate.population, "n_original": n_original}
             if gate.origin is None:
                 about |= {"plan": plan, "original": gate.frame}
             verdict = gate.check(gate.policy, changed, **about)
@@ -230,6 +239,7 @@ class Trials:
             verdict.status if self.fail_on == "fail" else verdict.status_with_warnings,
             changes,
             max(0, (self.n_rows or 0) - (rows_of(verdict) or 0)),
+            n_original=n_original if gate.policy.about_removed else None,
         )
 
 

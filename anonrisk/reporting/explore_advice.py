@@ -22,6 +22,7 @@ from anonrisk.policy.trial import (
     outcome_sentence,
     rows_of,
     seconds_unasked,
+    told_original,
 )
 from anonrisk.reporting.explored import NOT_TRIED, detail_of, policy_of
 from anonrisk.reporting.explorer import plan_json
@@ -36,11 +37,13 @@ if TYPE_CHECKING:
     from anonrisk.core.hierarchy import Hierarchy
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.policy import Policy
+    from anonrisk.policy.trial import PlanTrial
     from anonrisk.reporting.explored import ExploreRequest
 
 _AS_IT_IS = "The policy passes for the table as it is."
 _ROWS_ALONE = "Its rows pass the policy as they are."
-# Combinations that are tried, ever coarser ones, until one passes.
+# Combinations that are tried, ever coarser ones, until one passes; then those halfway to the last
+# that did not.
 _MOST_TRIED = 6
 _MOST_NAMED = 12
 
@@ -96,19 +99,27 @@ def _advise(
         return NOT_TRIED
     trials = Trials(Gate(policy, frame, None, None, check), verdict.failures, rows_of(verdict))
     shape = [len(column["levels"]) for column in held["columns"]]
+    nodes = _ever_coarser(held)
     sentences: list[str] = []
-    for node in _ever_coarser(held):
-        if sentences and time_is_up():
-            break
-        levels = [int(level) for level in np.unravel_index(node, shape)]
+    passing: tuple[list[int], PlanTrial] | None = None
+    # Places among them: the last that did not pass, the first that did, and those to try before.
+    failed, passed, steps = -1, len(nodes), _places(len(nodes))
+    while passed - failed > 1 and not ((passing or sentences) and time_is_up()):
+        place = steps.pop(0) if passing is None else (failed + passed) // 2
+        levels = [int(level) for level in np.unravel_index(nodes[place], shape)]
         plan = plan_json(held, levels, held["max_suppressed"], parts="plan_without")
         trial = trials.of(partial(_resolved, plan, frame, trees))
         if trial.passed:
-            result = outcome_sentence(trial.what, PASS, _result(held, node))
-            return _passes(held, levels, [result])
+            passing, passed = (levels, trial), place
+            continue
+        failed = place
         # Why it could not be applied may hold counts that were not rounded.
         status = trial.status or "it could not be applied"
         sentences.append(outcome_sentence(trial.what, status, ""))
+    if passing is not None:
+        levels, trial = passing
+        result = outcome_sentence(trial.what, PASS, _result(held, nodes[passed], policy, trial))
+        return _passes(held, levels, [result + told_original(held["n_original"])])
     text = cut(" ".join([NOTHING_HELPS, *dict.fromkeys(sentences)]))
     return {"levels": None, "passes": False if sentences else None, "text": text}
 
@@ -127,8 +138,14 @@ def _resolved(text: str, frame: Any, trees: Mapping[Name, Hierarchy]) -> Plan:
     return Plan.from_json(text, trees).resolve(frame)
 
 
+def _places(number: int) -> list[int]:
+    """List the first of so many, the last, and few between, ever farther from each other."""
+    steps = np.geomspace(1, max(number, 1), _MOST_TRIED).round().astype(int) - 1
+    return [int(place) for place in np.unique(steps)]
+
+
 def _ever_coarser(held: Mapping[str, Any]) -> list[int]:
-    """List combinations that the page calls good, by the detail they keep: the first, and few more.
+    """List combinations that the page calls good, by the detail they keep.
 
     Of people who may be left out, and of those who are, numbers are rounded as on the page.
     """
@@ -142,23 +159,36 @@ def _ever_coarser(held: Mapping[str, Any]) -> list[int]:
             close = np.array(item["tcloseness"], dtype=float)
             good &= ~(close > item["limits"]["t"] + 1e-9)
     order: Integers = np.lexsort((below, -detail_of(held["columns"]).round(9)))
-    order = order[good[order]]
-    places = np.geomspace(1, max(len(order), 1), _MOST_TRIED).round().astype(int) - 1
-    return [int(node) for node in order[np.unique(places)]] if len(order) else []
+    return [int(node) for node in order[good[order]]]
 
 
-def _result(held: Mapping[str, Any], node: int) -> str:
-    """Return what a combination comes to, by the numbers of the page."""
+def _result(held: Mapping[str, Any], node: int, policy: Policy, trial: PlanTrial) -> str:
+    """Return what a combination comes to, by the numbers of the page.
+
+    Of other limits that were broken it is said that they are kept: their numbers are not rounded.
+    """
     counts, k = held["counts"], held["k"]
     left_out, smallest = counts["below"][node], counts["smallest"]
     was = f"{smallest[0]:,}" if smallest[0] else f"fewer than {held['floor']:,}"
     then = f"{k:,} or more" if left_out or not smallest[node] else f"{smallest[node]:,}"
-    parts = [f"k from {was} to {then} (limit {k:,})"]
+    # The page may have a k that is enough for other limits.
+    asked = any(
+        (budget.key, budget.limit, budget.severity) == ("k", k, "fail")
+        for rule in policy.rules
+        for budget in rule.budgets
+    )
+    parts = [f"k from {was} to {then}" + (f" (limit {k:,})" if asked else "")]
     for item in held["sensitive"]:
         for word, values in (("l", item["ldiv"]), ("t", item["tcloseness"])):
             if word in item["limits"]:
                 limit = item["limits"][word]
                 parts.append(f"{word} of {item['name']} {values[node]} (limit {limit})")
+    kept = (
+        f"{before.budget} within its limit ({before.numbers[1]})"
+        for before, _ in trial.changes
+        if before.budget != "k" and before.sensitive is None
+    )
+    parts += dict.fromkeys(kept)
     if left_out:
         parts.append(f"without up to {left_out:,} {held['who']}")
     return ", ".join(parts)

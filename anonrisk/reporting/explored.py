@@ -147,6 +147,7 @@ def summarise(
     *,
     asked: ExploreRequest,
     people: int,
+    n_rows: int,
     rules: Mapping[tuple[Name, MergeRare], KeepCommon],
     margins: Mapping[Name, Integers],
     loss: str,
@@ -187,6 +188,9 @@ def summarise(
             }
         )
     shape = [len(column["levels"]) for column in lines]
+    # What a check of the result has to be told; below the floor nothing is told.
+    asks = asked.policy is not None and asked.policy.about_removed and n_rows >= floor
+    n_original = n_rows if asks else None
     told = told_of(combinations, asked, people, floor)
     sizes, detail = list(combinations.smaller), detail_of(lines)
     by_k = [
@@ -212,6 +216,7 @@ def summarise(
         "who": WHO[asked.unit is not None],
         "floor": floor,
         "people": n,
+        "n_original": n_original,
         "max_suppressed": max_suppressed,
         "suppressions": sorted(
             share for share in {*_SUPPRESSIONS, max_suppressed} if share <= asked.most_suppressed
@@ -243,7 +248,7 @@ def summarise(
             "detail": _DETAIL[loss],
         },
         "internal": INTERNAL,
-        "never_shown": _never(floor, WHO[asked.unit is not None]),
+        "never_shown": _never(floor, WHO[asked.unit is not None], n_original),
     }
 
 
@@ -421,11 +426,12 @@ def _band(low: int, end: int | None) -> str:
     return f"{low:,}" if low == end - 1 else f"{low:,} to {end - 1:,}"
 
 
-def _never(floor: int, who: str) -> str:
+def _never(floor: int, who: str, n_original: int | None) -> str:
+    but = "" if n_original is None else ", but for all rows together, whose number a check asks for"
     return (
         "No text of the table is on this page or in its data, but for names of columns and of "
         f"nodes of hierarchies. Counts of {who} and of classes are rounded up to multiples of "
-        f"{floor:,}, so that 0 means nobody, and bands of sizes are differences of those; a "
+        f"{floor:,}{but}, so that 0 means nobody, and bands of sizes are differences of those; a "
         f"smallest class of fewer than {floor:,} is not shown. Shares and risks follow from those. "
         f"Detail kept and t are rounded to steps that {floor:,} {who} "
         f"make; l and t are given for classes of {floor:,} or more. Edges of bins have as many "

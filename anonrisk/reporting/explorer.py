@@ -30,6 +30,7 @@ _FOR_SCRIPT = (
     "k",
     "floor",
     "people",
+    "n_original",
     "columns",
     "best",
     "plan",

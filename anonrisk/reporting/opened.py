@@ -223,6 +223,7 @@ class OpenedTable:
             left_out,
             asked=self.asked,
             people=self.people,
+            n_rows=self.tally.n_records,
             rules=self.rules,
             margins=self.margins,
             loss=options.loss,

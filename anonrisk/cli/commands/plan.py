@@ -166,7 +166,8 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
         as_it_is = [n for n in plan.columns if n not in (*plan.qids, *plan.leave_out)]
         parts |= {"written": str(to[0]), "not_in_plan": as_it_is}
         text += "" if args.yaml else f"\n{written(to[0], as_it_is)}"
-    text += "" if args.yaml else as_text(after_plan(args, plan))
+    n_original = len(frame) if policy is not None and policy.about_removed else None
+    text += "" if args.yaml else as_text(after_plan(args, plan, n_original))
     return Outcome(text, Outcome.of(**parts).document)
 
 

@@ -210,6 +210,8 @@ class Budget(ABC):
 
     In another group, or in the population, any of two may be alone all the same.
     """
+    about_removed: ClassVar[bool] = False
+    """Whether it depends on how many records there were before any was removed."""
     about_values: ClassVar[bool] = False
     """Whether it takes a sensitive column to measure."""
     takes_by: ClassVar[bool] = True

@@ -58,6 +58,7 @@ class MaxSuppressed(base.TableBudget):
     bare = True
     annotation = base.or_list("float | dict[str, Any]")
     what = "The share of suppressed records"
+    about_removed = True
 
     def need(self, context: Context) -> base.Need | None:
         """Count the rows with a marker."""

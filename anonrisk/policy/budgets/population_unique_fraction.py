@@ -22,6 +22,7 @@ class PopulationUniqueFraction(base.SizeBudget):
     key = "population_unique_fraction"
     keys = {"population_size": base.whole(1), "at_most": base.SHARE}
     what = "The share of people who are unique in the population"
+    about_removed = True
     takes_by = False
     expectation = base.Expectation(
         "ExpectPopulationUniquenessToBeAtMost",

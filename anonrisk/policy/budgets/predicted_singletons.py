@@ -46,6 +46,7 @@ class PredictedSingletons(base.SizeBudget):
     }
     more_schema = {"oneOf": [{"required": ["at_most"]}, {"required": ["at_most_fraction"]}]}
     what = "The number of singletons in a group"
+    about_removed = True
     expectation = base.Expectation(
         "ExpectPredictedSingletonsToBeAtMost",
         "Expect few people of a future group to be alone with their quasi-identifiers.\n\n"

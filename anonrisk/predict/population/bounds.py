@@ -18,6 +18,7 @@ from anonrisk.core.arguments import instance_of
 from anonrisk.core.render import PrintedFields
 from anonrisk.core.results import Interval
 from anonrisk.errors import ModelError
+from anonrisk.measures.counts.clustered import ClusteredClasses
 from anonrisk.predict.population.homes import of_clusters
 from anonrisk.predict.population.sample import Sample
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from anonrisk.core.arrays import Floats, Integers
-    from anonrisk.measures.counts.clustered import ClusteredClasses
 
     Gain: TypeAlias = Callable[[Integers], Floats]
 
@@ -142,6 +142,8 @@ def bounds(sample: Sample, clustered: ClusteredClasses | None = None) -> Bounds:
     True
     """
     instance_of(sample, Sample, "sample")
+    if clustered is not None:
+        instance_of(clustered, ClusteredClasses, "clustered")
     if sample.n == sample.N:
         return counted(sample)
     programme = Programme(sample, clustered)

@@ -238,13 +238,15 @@
     put(by("shell"), "anonrisk apply plan.json TABLE -o coarse.csv" +
       (ruled ? " --resolved confidential.json" : "") +
       (trees.length ? " --hierarchies " + trees.map((one) => one.shell).join(" ") : "") +
-      (by("policy") ? "\nanonrisk check coarse.csv --policy policy.json" : ""));
+      (by("policy") ? "\nanonrisk check coarse.csv --policy policy.json" +
+      (data.n_original === null ? "" : " --n-original " + data.n_original) : ""));
     put(by("python"), "plan = anonrisk.Plan.from_json(open(\"plan.json\").read()" +
       (trees.length ? ", hierarchies={" + trees.map((one) => one.python).join(", ") + "}" : "") +
       ")\n" + (ruled ? "plan = plan.resolve(df)  # names values: keep it confidential, apply it " +
       "every month\nopen(\"confidential.json\", \"w\").write(plan.to_json())\n" : "") +
       "coarse = df.anon.apply(plan)" + (by("policy")
-      ? "\nanonrisk.Policy.load(\"policy.json\").check(coarse).raise_for_status()" : ""));
+      ? "\nanonrisk.Policy.load(\"policy.json\").check(coarse" + (data.n_original === null ? ""
+      : ", n_original=" + data.n_original) + ").raise_for_status()" : ""));
     put(by("refused"), !known(node) ? "Not counted yet." : !leave && below[node] ? "Nobody is left out: " + upTo(below[node]) +
       " stay in classes smaller than " + count(k) + "."
       : leave && below[node] > allowed() ? "This leaves out more than may be: the plan is refused " +
