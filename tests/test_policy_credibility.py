@@ -367,7 +367,7 @@ def test_a_plan_for_a_policy_does_not_promise_it():
     (budget,) = (item for item in plan.budgets if item.budget == "credibility")
     assert (budget.status, budget.value) == ("not planned", None)
     text = " ".join(repr(plan).split())
-    assert "meets: k not planned: credibility the limit is 0.5" in text
+    assert "meets: k not planned: credibility, the limit is 0.5" in text
     assert "not covered:" in text
 
 
