@@ -410,7 +410,7 @@ def test_without_a_policy_what_k_alone_decides_is_green_and_what_columns_hold_is
             " one.value = ['quasi', 'quasi', 'direct', 'direct', 'insensitive'][i]; })"
         )
         page.run("document.getElementById('recount').click()")
-        page.wait_for("document.getElementById('policy').textContent.includes('insensitive')")
+        page.wait_for("document.getElementById('policy')?.textContent.includes('insensitive')")
         search(page, "nobody")
         assert page.run(VERDICT)["tone"].endswith("doubt")
 
