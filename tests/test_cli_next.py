@@ -491,6 +491,17 @@ def test_a_plan_whose_credibility_fails_is_not_applied(run):
     assert not Path("c.csv").exists()
 
 
+def test_a_table_is_not_written_that_fails_what_no_plan_is_made_for(run):
+    # In a group of others any two of the table may be alone: with `by` no plan is made for it.
+    limit = {"group_size": 40, "at_most": 0}
+    made = policy(k=2, quasi=["sex"], unlisted="ignore", by="zip", predicted_singletons=limit)
+    code, out, err = run("plan", "t.csv", "--policy", made, "--apply", "c.csv")
+    assert code != 0
+    assert "nothing was written" in out + err
+    assert "predicted_singletons" in out
+    assert not Path("c.csv").exists()
+
+
 def test_a_credibility_that_warns_does_not_change_what_comes_next(run):
     warns = {"at_most": 0.9, "severity": "warn"}
     made = policy(k=2, quasi="sex", unlisted="ignore", credibility=warns)

@@ -69,7 +69,7 @@ def with_advice(
 
 
 def with_storage(held: dict[str, Any], storage: Iterable[Finding]) -> dict[str, Any]:
-    """Say of a table that passes as it is what its files hold besides, with which they do not."""
+    """Report of a table that passes as it is what its files hold besides, and fail with."""
     said = " ".join(finding.sentence for finding in storage if finding.blocks())
 
     def told(view: dict[str, Any]) -> dict[str, Any]:

@@ -23,8 +23,9 @@ from anonrisk.errors import (
     WeightError,
 )
 from anonrisk.measures.recode import Keep
+from anonrisk.planning.goal import MET
 from anonrisk.policy import Verdict
-from anonrisk.policy.budgets.base import MethodBudget
+from anonrisk.policy.budgets.base import ReleaseBudget
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
         text += "" if args.yaml else "\nNothing was written: the plan is not finished."
     elif to is not None:
         try:
-            changed = anonrisk.apply(frame, plan, policy=_judging(policy))
+            changed = anonrisk.apply(frame, plan, policy=_judging(policy, plan))
         except ReleaseBlocked as error:
             return blocked(error, args, source)
         write_table(args, changed, *to, source.inferred)
@@ -237,11 +238,12 @@ def _yaml(plan: Plan) -> str:
         ) from None
 
 
-def _judging(policy: Policy | None) -> Policy | None:
-    """Return a policy of which one budget can be judged only here, where the plan is made."""
+def _judging(policy: Policy | None, plan: Plan) -> Policy | None:
+    """Return the policy if the plan promises less, of what this table can be judged by."""
     every = [] if policy is None else [item for rule in policy.rules for item in rule.budgets]
-    decides = any(isinstance(item, MethodBudget) and item.severity == "fail" for item in every)
-    return policy if decides else None
+    later = {item.key for item in every if isinstance(item, ReleaseBudget)}
+    decides = (item for item in plan.budgets if item.severity == "fail" and item.status != MET)
+    return policy if {item.budget for item in decides} - later else None
 
 
 def blocked(error: ReleaseBlocked, args: argparse.Namespace, source: Source) -> Outcome:
