@@ -292,6 +292,7 @@ for name in ("release", "quarantine"):
 for path in sorted(os.listdir(folder + "/union")) if more else ():
     held = anonrisk.State.load(folder + "/union/" + path, key=secret)
     print("STATE", path, held.counts.n_rows, held.k)
+session.stop()
 """
 
 

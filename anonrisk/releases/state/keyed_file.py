@@ -11,6 +11,8 @@ import json
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+import numpy as np
+
 from anonrisk.core.paths import as_path, why_not
 from anonrisk.errors import (
     MissingLibraryError,
@@ -93,7 +95,7 @@ class KeyedFile(ABC, Generic[CountsT]):
                 f"{key_id(key)!r}"
             )
         try:
-            table = parquet.read_table(pa.BufferReader(data))
+            table = parquet.read_table(_reader(pa, data))
             counts = self.counts(header, table)
             expected = self._checksum(_canonical(header), counts, key)
             # The checksum is of bits, which are other numbers if they are read as another type.
@@ -145,7 +147,7 @@ class KeyedFile(ABC, Generic[CountsT]):
 
     def _read_header(self, pa: Any, parquet: Any, data: bytes) -> tuple[dict[str, Any], bytes]:
         try:
-            metadata = parquet.read_schema(pa.BufferReader(data)).metadata or {}
+            metadata = parquet.read_schema(_reader(pa, data)).metadata or {}
             header, checksum = json.loads(metadata[self.header_name]), metadata[CHECKSUM]
             version = header["version"]
         # Whatever it is, messages of others may quote it.
@@ -182,6 +184,16 @@ def big_endian(numbers: NDArray[Any] | None) -> bytes:
     if numbers is None:
         return b""
     return numbers.astype(numbers.dtype.newbyteorder(">")).tobytes()
+
+
+def _reader(pa: Any, data: bytes) -> Any:
+    """Return a reader of a copy that Arrow owns.
+
+    A thread of Arrow that lets go of an object of Python while the process ends aborts it.
+    """
+    copy = pa.allocate_buffer(len(data))
+    np.frombuffer(copy, np.uint8)[:] = np.frombuffer(data, np.uint8)
+    return pa.BufferReader(copy)
 
 
 def _canonical(header: Mapping[str, Any]) -> bytes:
