@@ -283,3 +283,31 @@ def test_a_policy_has_four_exit_codes(run):
     code, _, err = run(*asked)
     assert code == 3
     assert "no plan helps: The table could not be assessed: 1 column has no role" in err
+
+
+@pytest.mark.parametrize(
+    ("cells", "keywords", "said"),
+    [
+        # A doubt about contents, of which no budget tells.
+        (["ann@example.org", "bob@example.org"], {"insensitive": "note", "k": 2}, "e-mail"),
+        (["a", "b"], {"insensitive": "note", "k": 1}, "no table can fail"),
+    ],
+)
+def test_nothing_is_written_that_the_policy_refuses(run, cells, keywords, said):
+    rows = "".join(f"{1012 + i % 2},{cells[i % 2]}\n" for i in range(40))
+    write("t.csv", f"zip,note\n{rows}")
+    anonrisk.Policy(quasi="zip", missing_sensitive="value", **keywords).save("p.json")
+    assert run("check", "t.csv", "--policy", "p.json")[0] == 3
+    code, out, err = run("plan", "t.csv", "--policy", "p.json", "--apply", "out.csv")
+    assert code == 3
+    assert said in out
+    assert "nothing was written" in err
+    assert not Path("out.csv").exists()
+
+
+def test_limits_across_releases_are_not_asked_of_one_table(run):
+    write("t.csv", "pid,zip\n" + "".join(f"{i},{1012 + i % 2}\n" for i in range(40)))
+    budgets = {"k": 2, "differencing": {"at_most": 0, "k": 2}}
+    anonrisk.Policy(quasi="zip", unit="pid", **budgets).save("p.json")
+    assert run("check", "t.csv", "--policy", "p.json")[0] == 3
+    assert run("plan", "t.csv", "--policy", "p.json", "--apply", "out.csv")[0] == 0

@@ -6,6 +6,7 @@ import datetime as dt
 import itertools
 import json
 import math
+import re
 import sqlite3
 from collections import Counter
 
@@ -22,9 +23,12 @@ from anonrisk import Plan, datasets, errors
 from anonrisk.engines.numpy.tally import tally
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.planning import budget
+from anonrisk.planning.goal import SensitiveGoal
 from anonrisk.planning.lattice import full_domain
 from anonrisk.planning.lattice.lattice import Lattice
 from anonrisk.planning.lattice.offer import offer
+from anonrisk.planning.plan import without_digest
+from anonrisk.planning.suppress.class_rules import ClassRule
 from anonrisk.recode import Bins, DatePart, Keep, MergeRare, Prefix, Star, ZipArea
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
@@ -668,6 +672,63 @@ def test_a_document_with_junk_for_a_figure_is_refused(part, name, junk):
     stored[part] = {**stored[part], name: junk}
     with pytest.raises(errors.PlanError, match="this is not a stored plan"):
         Plan.from_dict(stored)
+
+
+KEEP = {"zip": Keep()}
+DISTINCT = SensitiveGoal("illness", "distinct", 2)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error"),
+    [
+        *(({"k": k}, "k must be a whole number, at least 1") for k in (0, -3, 2.5, "5", True)),
+        *(({"k": 5, "max_suppressed": x}, "must be a share from 0 to 1") for x in (2, -1, "1")),
+        ({"columns": "zip"}, "columns must be a tuple, not a str"),
+        ({"leave_out": ["name"]}, "leave_out must be a tuple, not a list"),
+        ({"goals": (DISTINCT,)}, "need k, the size of every class"),
+        ({"rules": (ClassRule(("zip",), 3),)}, "need k, the size of every class"),
+        ({"k": 5, "rules": (ClassRule(("zip",), 3),)}, "the largest k of a rule as its own"),
+        ({"k": 3, "rules": (ClassRule(("zip",), 3),), "goals": (DISTINCT,)}, "has its goals in"),
+    ],
+)
+def test_a_promise_that_nobody_would_keep_is_no_plan(keywords, error):
+    with pytest.raises(errors.ArgumentError, match=re.escape(error)):
+        Plan(KEEP, **keywords)
+
+
+def test_a_rule_is_about_columns_of_the_table():
+    plan = Plan(KEEP, k=3, rules=(ClassRule(("zp",), 3),))
+    with pytest.raises(errors.ColumnNotFoundError, match="the plan's column 'zp' is not a column"):
+        pd.DataFrame({"zip": ["1012"] * 3}).anon.apply(plan)
+
+
+@pytest.mark.parametrize("limit", ["nan", "inf", -1])
+def test_a_stored_promise_is_checked_like_one_in_python(limit):
+    plan = Plan(KEEP, k=2, goals=(DISTINCT,))
+    stored = plan.to_dict()
+    assert Plan.from_dict(stored) == plan
+    stored["goals"][0]["limit"] = limit
+    with pytest.raises(errors.PlanError, match="not a stored plan: the limit must be a number"):
+        Plan.from_dict(stored, edited=True)
+    for value, error in ((-5, "k of a rule must be"), (1, "the largest k of a rule")):
+        stored = Plan(KEEP, k=2, rules=(ClassRule(("zip",), 2),)).to_dict()
+        stored["rules"][0]["k"] = value
+        with pytest.raises(errors.PlanError, match=error):
+            Plan.from_dict(stored, edited=True)
+
+
+def test_a_digest_that_stands_there_must_fit():
+    stored = Plan(KEEP, k=5).to_dict()
+    with pytest.raises(errors.PlanError, match="its digest does not fit"):
+        Plan.from_dict({**stored, "anonrisk_plan": 1, "k": 1})
+    assert Plan.from_dict(without_digest(Plan(KEEP, k=5))).k == 5
+
+
+def test_a_column_is_recoded_once():
+    stored = Plan(KEEP, k=5).to_dict()
+    stored["recodings"] *= 2
+    with pytest.raises(errors.PlanError, match="it recodes 'zip' twice"):
+        Plan.from_dict(stored, edited=True)
 
 
 @pytest.mark.contract

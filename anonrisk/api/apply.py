@@ -191,6 +191,7 @@ def _require(names: Iterable[Name], role: str, schema: Schema) -> None:
 
 def _check_about(plan: Plan, schema: Schema) -> None:
     """Reject a table that lacks what the plan counts, or whose rows are not what it counts."""
+    _require([name for rule in plan.rules for name in rule.qid], "the plan's column", schema)
     goals = [goal.column for rule in plan.class_rules for goal in rule.goals]
     _require(goals, "the plan's sensitive column", schema)
     if plan.unit is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from functools import wraps
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -193,6 +194,20 @@ def text_or_none(value: Any, what: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise ArgumentError(f"{what} must be a text, not {kind_name(value)}")
     return value
+
+
+def day_of(text: Any) -> date:
+    """Read a day as 2026-12-31 alone: Python also takes 20261231 and 2026-W53-4.
+
+    Examples
+    --------
+    >>> day_of("2026-12-31")
+    datetime.date(2026, 12, 31)
+    """
+    day = date.fromisoformat(text)
+    if day.isoformat() != text:
+        raise ValueError
+    return day
 
 
 def instance_of(value: Any, kind: type[Item], what: str) -> Item:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
@@ -99,6 +100,8 @@ def restore(kind: Any, stored: Any) -> Any:
     accepted: Any = _ACCEPTED.get(kind, get_origin(kind) or kind)
     if not isinstance(stored, accepted) or (isinstance(stored, bool) and kind in (int, float)):
         raise TypeError(f"not of type {kind}")
+    if kind is float and abs(stored) > sys.float_info.max:
+        raise TypeError("no float is so large")
     return stored
 
 

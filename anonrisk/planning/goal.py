@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anonrisk.core import render
+from anonrisk.core.arguments import not_negative, one_of, positive
 from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
@@ -40,6 +41,13 @@ class SensitiveGoal:
     limit: float
     c: float | None = None
     order: tuple[Any, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers: no class would ever break a limit that is none."""
+        one_of(self.score, "the score", tuple(FORMULAS))
+        not_negative(self.limit, "the limit")
+        if self.c is not None:
+            positive(self.c, "c")
 
     def __str__(self) -> str:
         """Return what is asked for."""

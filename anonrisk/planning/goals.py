@@ -152,12 +152,10 @@ class PlanRequest:
 
 def with_rules(plan: Plan, request: PlanRequest) -> Plan:
     """Let a plan keep to what is asked: of all columns, or set by set."""
-    rules, plan = request.rules, replace(plan, k=request.k)
-    if not rules:
-        return plan
+    rules = request.rules
     if len(rules) == 1 and len(rules[0].qid) == len(request.qid):
-        return replace(plan, goals=rules[0].goals)
-    return replace(plan, rules=rules)
+        return replace(plan, k=request.k, goals=rules[0].goals, rules=())
+    return replace(plan, k=request.k, goals=(), rules=rules)
 
 
 def outcome(

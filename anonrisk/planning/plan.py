@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 import numpy as np
 
 from anonrisk.core import documents, render
-from anonrisk.core.arguments import by_column, one_of, whole_number
+from anonrisk.core.arguments import by_column, instance_of, one_of, whole_number
 from anonrisk.core.columns import nearest
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.core.literals import OnUnseen, PlanPicture
 from anonrisk.core.render import kind_name, shown
 from anonrisk.core.results import Document, plain, restore_fields, restore_name
-from anonrisk.errors import ArgumentError, PlanError
+from anonrisk.errors import AnonRiskError, ArgumentError, PlanError
 from anonrisk.measures.recode import KeepCommon, Level
 from anonrisk.measures.recode.regions import ByRegion, NumberRanges, Regions, read_recoding
 from anonrisk.measures.recode.texts import unresolved
@@ -25,6 +25,7 @@ from anonrisk.planning.budget import ValueBudget
 from anonrisk.planning.code import emit, emit_regions
 from anonrisk.planning.goal import MET, MISSED, PlannedBudget, SensitiveGoal
 from anonrisk.planning.lattice.common_values import resolved
+from anonrisk.planning.options import require_share
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.plan_diff import PlanDiff
 from anonrisk.planning.plan_digest import plan_digest
@@ -127,6 +128,21 @@ class Plan(Document, render.Printed):
     _where_some = ("proven_gap", "steps", "goals", "rules", "unit", "leave_out", "budgets")
     _parts = (PlanOutcome, ValueBudget, SensitiveGoal, ClassRule, PlannedBudget, PlanStep)
 
+    def __post_init__(self) -> None:
+        """Check what is promised: what cannot be kept to would be left out without a word."""
+        require_share(self.max_suppressed, "max_suppressed")
+        for what in ("columns", "leave_out", "goals", "rules"):
+            instance_of(getattr(self, what), tuple, what)
+        if self.k is None:
+            if self.goals or self.rules:
+                raise ArgumentError("goals and rules of classes need k, the size of every class")
+            return
+        whole_number(self.k, "k", at_least=1)
+        if self.rules and (self.goals or max(rule.k for rule in self.rules) != self.k):
+            raise ArgumentError(
+                "a plan with rules has its goals in them, and the largest k of a rule as its own"
+            )
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the search, which may hold functions of the caller."""
         return {**vars(self), "made_by": None}
@@ -211,14 +227,15 @@ class Plan(Document, render.Printed):
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             if isinstance(error, PlanError):
                 raise
-            raise PlanError("this is not a stored plan") from None
+            why = f": {error}" if isinstance(error, AnonRiskError) else ""
+            raise PlanError(f"this is not a stored plan{why}") from None
         try:
             # Figures are not part of the digest, and whoever looks at them must not be the first.
             repr(plan)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             raise PlanError("this is not a stored plan: its figures cannot be read") from None
         # Whether it should have a digest is told by its version: else leaving it out would do.
-        has_digest = stored["anonrisk_plan"] != _WITHOUT_DIGEST
+        has_digest = stored["anonrisk_plan"] != _WITHOUT_DIGEST or "digest" in stored
         if has_digest and not edited and stored.get("digest") != plan.digest:
             raise PlanError(
                 "the plan was changed after it was written: its digest does not fit. If that was "
@@ -588,14 +605,14 @@ def _read(stored: Mapping[str, Any], trees: Mapping[Name, Hierarchy]) -> dict[st
     for item in stored["recodings"]:
         name = restore_name(item["column"])
         beside = {key: value for key, value in item.items() if key not in ("column", "nodes")}
+        if name in recodings:
+            raise PlanError(f"this is not a stored plan: it recodes {name!r} twice")
         recodings[name] = read_recoding(beside, trees.get(name))
     read = {**restore_fields(Plan, stored), "recodings": recodings}
     if stored.get("regions") is not None:
         read["regions"] = Regions.read(stored["regions"], recodings)
-    if read["k"] is not None and whole_number(read["k"], "k", at_least=1) and not recodings:
+    if read["k"] is not None and not recodings:
         raise PlanError("this is not a stored plan: it recodes nothing")
-    if not 0 <= read["max_suppressed"] <= 1:
-        raise PlanError("this is not a stored plan: max_suppressed is not a share")
     return read
 
 

@@ -149,6 +149,8 @@ class RowCoverage:
         n_rows, n_judged = (
             None if stored[key] is None else _whole(stored[key]) for key in ("rows", "rows_judged")
         )
+        if (n_rows is None) != (n_judged is None):
+            raise TypeError
         return cls(n_rows, n_judged, tuple(apart))
 
     @property

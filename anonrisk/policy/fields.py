@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, DecimalException
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -242,7 +242,7 @@ def _spelt_number(value: Any) -> str | None:
     share = value.rstrip().endswith("%")
     try:
         number = Decimal(value.rstrip().removesuffix("%")) / (100 if share else 1)
-    except InvalidOperation:
+    except DecimalException:
         return None
     # Nobody means a number of a hundred digits.
     plain = number.is_finite() and abs(number.adjusted()) < _LONGEST_NUMBER

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anonrisk.policy.finding import FAIL, LIMITS, PASS, Finding, unknown
+from anonrisk.policy.messages import exact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -68,7 +69,7 @@ def said(budget: Budget) -> str:
     """Return what is wrong with a limit that does not decide."""
     if budget.vacuous:
         return f"{budget.name}: {budget.likely_meaning}"
-    return f"{budget.name}: {budget.limit:g} only warns (severity: warn)"
+    return f"{budget.name}: {exact(budget.limit)} only warns (severity: warn)"
 
 
 def every_column_listed() -> Finding:

@@ -12,7 +12,7 @@ from anonrisk.engines.one_state import one_state
 from anonrisk.policy import budgets, limits, release_rules
 from anonrisk.policy.coverage import settings_of
 from anonrisk.policy.finding import WAIVED
-from anonrisk.policy.messages import pasted
+from anonrisk.policy.messages import exact, pasted
 from anonrisk.policy.release_rules import role_of
 from anonrisk.policy.rules import LISTS, SINGLE
 from anonrisk.policy.table import published_by
@@ -52,7 +52,7 @@ class _Limit:
         source = f" of {joined(self.columns)}" if self.columns else ""
         about = "" if self.sensitive is None else f" in {shown(self.sensitive)}"
         only = "" if self.severity == "fail" else ", which only warns"
-        return f"{self.name}{source}{about} {sign} {self.limit:g}{only}"
+        return f"{self.name}{source}{about} {sign} {exact(self.limit)}{only}"
 
     def beside(self, other: _Limit) -> str:
         """The limit in words, with the parameters that another one does not have."""

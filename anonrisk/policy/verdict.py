@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from anonrisk._version import __version__
 from anonrisk.core import render
 from anonrisk.core.documents import Reader
+from anonrisk.core.results import restore
 from anonrisk.errors import ArgumentError, ReleaseBlocked
 from anonrisk.policy.budgets import at_least
 from anonrisk.policy.coverage import Coverage
@@ -35,6 +36,7 @@ SCHEMA_VERSION = 4
 # A printed verdict shows no more findings than somebody reads.
 _SHOWN = 40
 _READER = Reader("verdict", ArgumentError)
+_COUNTS = ("n_records", "n_rows", "n_dropped")
 
 
 def now() -> str:
@@ -322,16 +324,15 @@ class Verdict:
         datetime.fromisoformat(stored["checked_at"])
         verdict = cls(
             findings=tuple(Finding.from_dict(result) for result in stored["budgets"]),
-            policy_digest=stored["policy"]["digest"],
-            policy_name=stored["policy"]["name"],
+            policy_digest=restore(str | None, stored["policy"]["digest"]),
+            policy_name=restore(str | None, stored["policy"]["name"]),
             fail_on=_fail_on(stored["fail_on"]),
-            files=tuple(stored["files"]),
+            files=restore(tuple[str, ...], stored["files"]),
             coverage=Coverage.from_dict(stored["coverage"]),
-            **{key: stored[key] for key in ("library_version", "checked_at", "table")},
-            **{key: stored[key] for key in ("engine", "missing")},
-            n_records=_whole(stored["n_records"]),
-            n_rows=_whole(stored["n_rows"]),
-            n_dropped=_whole(stored["n_dropped"]),
+            **{key: restore(str, stored[key]) for key in ("library_version", "checked_at")},
+            missing=restore(str, stored["missing"]),
+            **{key: restore(str | None, stored[key]) for key in ("table", "engine")},
+            **{key: restore(int | None, stored[key]) for key in _COUNTS},
             storage=tuple(Finding.from_dict(result) for result in stored["storage"]),
         )
         if stored["status"] != verdict.status:
@@ -472,9 +473,3 @@ def _fail_on(value: Any) -> str:
     if value not in ("fail", "warn"):
         raise ArgumentError("fail_on is 'fail' or 'warn'")
     return str(value)
-
-
-def _whole(stored: Any) -> int | None:
-    if stored is not None and (isinstance(stored, bool) or not isinstance(stored, int)):
-        raise TypeError
-    return None if stored is None else int(stored)

@@ -7,6 +7,7 @@ check allows for that much in each number that takes part in it, and no more.
 from __future__ import annotations
 
 import math
+import sys
 from numbers import Integral, Real
 from typing import Any
 
@@ -124,7 +125,7 @@ def _count(value: Any, what: str) -> int:
 
 def _number(value: Any, what: str, least: float, most: float) -> float:
     number = not isinstance(value, bool) and isinstance(value, Real)
-    if not number or not least <= value <= most or math.isinf(value):
+    if not number or not least <= value <= min(most, sys.float_info.max):
         upto = "up" if math.isinf(most) else f"to {most:g}"
         raise InvalidPriorError(f"{what} must be a number from {least:g} {upto}")
     return float(value)

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core import render
+from anonrisk.core.arguments import day_of
 from anonrisk.core.columns import nearest, several_in_one
 from anonrisk.core.results import Document
 from anonrisk.errors import (
@@ -247,7 +248,7 @@ def as_day(value: Any) -> date:
     if isinstance(value, date):
         return value
     try:
-        return date.fromisoformat(value)
+        return day_of(value)
     except (TypeError, ValueError):
         raise ArgumentError("when must be a date, such as '2021-06-01'") from None
 

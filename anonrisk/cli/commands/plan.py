@@ -23,7 +23,6 @@ from anonrisk.errors import (
     WeightError,
 )
 from anonrisk.measures.recode import Keep
-from anonrisk.planning.goal import MET
 from anonrisk.policy import Verdict
 from anonrisk.policy.budgets.base import ReleaseBudget
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
@@ -160,7 +159,8 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
         text += "" if args.yaml else "\nNothing was written: the plan is not finished."
     elif to is not None:
         try:
-            changed = anonrisk.apply(frame, plan, policy=_judging(policy, plan))
+            changed = anonrisk.apply(frame, plan)
+            _judge(policy, plan, frame, changed)
         except ReleaseBlocked as error:
             return blocked(error, args, source)
         write_table(args, changed, *to, source.inferred)
@@ -238,12 +238,19 @@ def _yaml(plan: Plan) -> str:
         ) from None
 
 
-def _judging(policy: Policy | None, plan: Plan) -> Policy | None:
-    """Return the policy if the plan promises less, of what this table can be judged by."""
-    every = [] if policy is None else [item for rule in policy.rules for item in rule.budgets]
-    later = {item.key for item in every if isinstance(item, ReleaseBudget)}
-    decides = (item for item in plan.budgets if item.severity == "fail" and item.status != MET)
-    return policy if {item.budget for item in decides} - later else None
+def _judge(policy: Policy | None, plan: Plan, frame: Any, changed: Any) -> None:
+    """Raise unless the changed table passes, but for what one table cannot be judged by."""
+    if policy is None:
+        return
+    later = {
+        budget.name
+        for rule in policy.rules
+        for budget in rule.budgets
+        if isinstance(budget, ReleaseBudget)
+    }
+    verdict = policy.check(changed, n_original=len(frame), plan=plan, original=frame)
+    findings = tuple(item for item in verdict.findings if item.budget not in later)
+    replace(verdict, findings=findings).raise_for_status()
 
 
 def blocked(error: ReleaseBlocked, args: argparse.Namespace, source: Source) -> Outcome:

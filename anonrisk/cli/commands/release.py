@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +13,13 @@ from anonrisk.cli.deliver import write_or_refuse
 from anonrisk.cli.next_steps import after_release, as_text
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.page_file import write_page
+from anonrisk.core.arguments import day_of
 from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, ReleaseBlocked
 from anonrisk.reporting import Report
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable
 
     from anonrisk.cli.source import Source
@@ -388,7 +389,7 @@ def _rotate(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG00
 
 def _day(text: str) -> dt.date:
     try:
-        return dt.date.fromisoformat(text)
+        return day_of(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a day, as 2026-11-18") from None
 

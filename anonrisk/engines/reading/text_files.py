@@ -57,7 +57,8 @@ def text_format(
         one_of(kind, f"{option}dtypes of {name!r}", files.DTYPES)
     # A text alone is one of them: its letters are not.
     missing = [na] if isinstance(na, str) else na
-    if not isinstance(missing, Collection) or not all(isinstance(cell, str) for cell in missing):
+    listed = isinstance(missing, Collection) and not isinstance(missing, Mapping)
+    if not listed or not all(isinstance(cell, str) for cell in missing):
         raise ArgumentError(f"{option}na lists the texts that stand for a missing value")
     return files.TextFormat(sep, encoding, tuple(missing), dict(dtypes))
 

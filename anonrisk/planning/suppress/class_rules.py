@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from anonrisk.core import radix
+from anonrisk.core.arguments import whole_number
 from anonrisk.core.hierarchy import text_of
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.count import distinct_pairs, histogram, histogram_of_persons, runs_of
@@ -44,6 +45,10 @@ class ClassRule:
     k: int = 1
     goals: tuple[SensitiveGoal, ...] = ()
     _parts = (SensitiveGoal,)
+
+    def __post_init__(self) -> None:
+        """Check the size."""
+        whole_number(self.k, "k of a rule", at_least=1)
 
     def implies(self, other: ClassRule, *, persons: bool) -> bool:
         """Return whether a table that keeps to this rule keeps to the other one.

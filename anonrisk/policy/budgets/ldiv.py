@@ -9,6 +9,7 @@ from anonrisk.api.sensitive import diversity_score
 from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
+from anonrisk.policy.messages import beside, exact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,8 +129,8 @@ class LDiv(base.SensitiveBudget):
         article = "an" if self.variant == "entropy" else "a"
         return (
             f"The least diverse class of {subject.columns} has {article} {self.variant} "
-            f"l-diversity of {value.number:.6g} in {subject.sensitive}; at least {self.limit:g} is "
-            "required"
+            f"l-diversity of {beside(value.number, self.limit)} in {subject.sensitive}; "
+            f"at least {exact(self.limit)} is required"
         )
 
     @property

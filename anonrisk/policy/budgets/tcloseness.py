@@ -12,6 +12,7 @@ from anonrisk.errors import HierarchyError, PolicyError
 from anonrisk.measures.counts.question import Score
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
+from anonrisk.policy.messages import beside, exact
 
 if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
@@ -171,8 +172,9 @@ class TCloseness(base.SensitiveBudget):
     def sentence(self, value: base.Value, subject: base.Subject) -> str:
         """Return how far the worst class is away."""
         return (
-            f"The worst class of {subject.columns} is {value.number:.6g} away from the table in "
-            f"{subject.sensitive} ({self.distance} distance); at most {self.limit:g} is allowed"
+            f"The worst class of {subject.columns} is {beside(value.number, self.limit)} away from "
+            f"the table in {subject.sensitive} ({self.distance} distance); "
+            f"at most {exact(self.limit)} is allowed"
         )
 
     @property

@@ -98,9 +98,7 @@ def loglinear(sample: Sample, independence: Independence) -> ModelEstimate:
     (f_k − μ_k) and (f_k − μ_k)² − f_k over all cells, to second order, after Skinner & Shlomo
     (2008); its variance is that of a Poisson table.
     """
-    s1 = sample.s(1)
-    if not s1:
-        raise ModelError("the log-linear model needs singletons, and the table has none")
+    s1 = sample.singletons("the log-linear model")
     bias, z = fit_of(sample, independence)
     note = "columns taken to be independent"
     # Beyond chance, and large enough to matter.

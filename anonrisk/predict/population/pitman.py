@@ -122,8 +122,7 @@ def pitman(histogram: Histogram | Sample, population_size: int = 0) -> ModelEsti
     50
     """
     sample = Sample.of(histogram, population_size)
-    if not sample.s(1):
-        raise ModelError("Pitman's model needs singletons, and the table has none")
+    sample.singletons("Pitman's model")
     model = fit(sample)
     all_, known = model.uniques(sample.n, sample.N, sample.s(1), sample.u)
     # Classes more even than the model allows end at the edge of its parameters.

@@ -99,9 +99,7 @@ def poisson_gamma(histogram: Histogram | Sample, population_size: int = 0) -> Mo
     118
     """
     sample = Sample.of(histogram, population_size)
-    n, N, s1 = sample.n, sample.N, sample.s(1)
-    if not s1:
-        raise ModelError("the Poisson-gamma model needs singletons, and the table has none")
+    n, N, s1 = sample.n, sample.N, sample.singletons("the Poisson-gamma model")
     alpha, scale = _fit(sample)
     # Given the sample, a cell with f people has rate Gamma(α + f), and the rest is drawn from it.
     q = (1 + scale) / (1 + scale * N / n)

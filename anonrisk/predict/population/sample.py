@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anonrisk.core.arguments import whole_number
-from anonrisk.core.render import count_of
-from anonrisk.errors import ArgumentError, PopulationError
+from anonrisk.core.render import count_of, percent
+from anonrisk.errors import ArgumentError, ModelError, PopulationError
 from anonrisk.measures.counts.class_sizes import ClassCounts
 
 if TYPE_CHECKING:
@@ -88,6 +88,19 @@ class Sample:
     def classes(self) -> Floats:
         """The number of classes of each of them."""
         return self.classes_of.classes.astype(float)
+
+    def singletons(self, who: str) -> int:
+        """Return how many records are alone, without which some models say nothing."""
+        if not self.s(1):
+            raise ModelError(f"{who} needs singletons, and the table has none")
+        return self.s(1)
+
+    def require_tenth(self, who: str) -> None:
+        """Reject a table that is too small a part of its population for a model."""
+        if self.f < FINITE:
+            raise ModelError(
+                f"{who} needs a table of at least a tenth of the population, not {percent(self.f)}"
+            )
 
     def s(self, size: int) -> int:
         """Count the classes of one size."""

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core.arguments import positive
-from anonrisk.core.render import percent
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
-from anonrisk.predict.population.sample import FINITE, Sample
+from anonrisk.predict.population.sample import Sample
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats
@@ -67,10 +66,7 @@ def snb(histogram: Histogram | Sample, population_size: int = 0) -> ModelEstimat
     432
     """
     sample = Sample.of(histogram, population_size)
-    if sample.f < FINITE:
-        raise ModelError(
-            f"SNB needs a table of at least a tenth of the population, not {percent(sample.f)}"
-        )
+    sample.require_tenth("SNB")
     if not sample.s(1) or not sample.s(2):
         raise ModelError("SNB needs classes of one and of two, and the table lacks them")
     K = shlosser(sample)

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.core.render import percent
-from anonrisk.errors import ModelError
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
-from anonrisk.predict.population.sample import FINITE, Sample
+from anonrisk.predict.population.sample import Sample
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats
@@ -56,13 +54,8 @@ def zayatz(histogram: Histogram | Sample, population_size: int = 0) -> ModelEsti
     227.905
     """
     sample = Sample.of(histogram, population_size)
-    s1 = sample.s(1)
-    if sample.f < FINITE:
-        raise ModelError(
-            f"Zayatz needs a table of at least a tenth of the population, not {percent(sample.f)}"
-        )
-    if not s1:
-        raise ModelError("Zayatz needs singletons, and the table has none")
+    sample.require_tenth("Zayatz")
+    s1 = sample.singletons("Zayatz")
     weights = sample.classes * _one_of(sample)
     share = s1 / float(weights.sum())
     return ModelEstimate(

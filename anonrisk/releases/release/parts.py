@@ -193,7 +193,12 @@ def _policy(value: Any, where: str, folder: Path) -> Policy:
     if not isinstance(value, str) or not value.strip():
         raise PolicyError(f"{where} is the path of a policy, or the name of a ready one")
     place = folder / value
-    return Policy.load(place if place.exists() else value)
+    try:
+        there = place.exists()
+    except OSError:
+        # A name may be longer than any file's.
+        there = False
+    return Policy.load(place if there else value)
 
 
 PUBLIC = "public"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core import render
 from anonrisk.core.documents import Reader
+from anonrisk.core.results import restore
 from anonrisk.errors import ArgumentError, ReleaseBlocked
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding
 from anonrisk.policy.verdict import Verdict, tally
@@ -142,8 +143,8 @@ class ReleaseVerdict(ReleaseAnswer):
         if stored["schema_version"] != SCHEMA_VERSION:
             raise ArgumentError("this verdict was written in another schema version")
         datetime.fromisoformat(stored["checked_at"])
-        plain: dict[str, Any] = {key: stored[key] for key in _PLAIN}
-        plain |= {key: tuple(stored[key]) for key in _LISTS}
+        plain: dict[str, Any] = {key: restore(str | None, stored[key]) for key in _PLAIN}
+        plain |= {key: restore(tuple[str, ...], stored[key]) for key in _LISTS}
         verdict = cls(
             tables={
                 name: Verdict.from_json(json.dumps(item)) for name, item in stored["tables"].items()
@@ -151,7 +152,7 @@ class ReleaseVerdict(ReleaseAnswer):
             findings=tuple(map(Finding.from_dict, stored["findings"])),
             waivers=tuple(Waiver(**item) for item in stored["waivers"]),
             approvals=tuple(map(Approval.of, stored["approvals"])),
-            approvals_asked=int(stored["approvals_asked"]),
+            approvals_asked=restore(int, stored["approvals_asked"]),
             **plain,
         )
         if stored["status"] != verdict.status:

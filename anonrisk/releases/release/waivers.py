@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.arguments import day_of
 from anonrisk.core.columns import nearest
 from anonrisk.core.render import PrintedFields
 from anonrisk.core.results import Document
@@ -141,13 +142,9 @@ def _day(value: Any) -> str:
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.isoformat()
     try:
-        text = value.strip() if isinstance(value, str) else ""
-        # Python also reads 20261231 and 2026-W53-4.
-        if date.fromisoformat(text).isoformat() == text:
-            return text
-    except ValueError:
-        pass
-    raise PolicyError("expires of a waiver must be a date, such as 2026-12-31")
+        return day_of(value.strip()).isoformat()
+    except (AttributeError, ValueError):
+        raise PolicyError("expires of a waiver must be a date, such as 2026-12-31") from None
 
 
 def _not_waived(budget: str) -> str:
