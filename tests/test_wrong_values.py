@@ -130,7 +130,7 @@ STORED = anonrisk.Plan({"zip": recode.Star()}).to_dict()
             lambda t: anonrisk.Plan.from_dict(
                 {**STORED, "recodings": [{**STORED["recodings"][0], "label": None}]}, edited=True
             ),
-            "^this is not a stored plan$",
+            "^this is not a stored plan: label must be a str, not None$",
         ),
         (
             lambda t: anonrisk.apply(t, anonrisk.Policy(quasi="zip", k=2)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.core.results import Interval
 from anonrisk.predict.population.model_estimate import ONE_MATCH, ModelEstimate
-from anonrisk.predict.population.sample import Sample
+from anonrisk.predict.population.sample import Sample, singletons_of
 
 if TYPE_CHECKING:
     from anonrisk.predict.population.sample import Histogram
@@ -66,7 +66,7 @@ def dis(
     (0.181818, 0.089, 0.38)
     """
     sample = Sample.of(histogram, population_size)
-    f, s1, s2, s3 = sample.f, sample.singletons("DIS"), sample.s(2), sample.s(3)
+    f, s1, s2, s3 = sample.f, singletons_of(sample, "DIS"), sample.s(2), sample.s(3)
     odds = (1 - f) / f
     if weight_of_pairs is not None:
         return _estimate(s1, max(weight_of_pairs - 2 * s2, 0.0), None, s2)

@@ -24,7 +24,7 @@ from anonrisk.predict.population.model_estimate import (
 )
 from anonrisk.predict.population.pitman import pitman
 from anonrisk.predict.population.poisson_gamma import poisson_gamma
-from anonrisk.predict.population.sample import FINITE, Sample
+from anonrisk.predict.population.sample import FINITE, Sample, singletons_of
 from anonrisk.predict.population.snb import snb
 from anonrisk.predict.population.special import log_rising
 from anonrisk.predict.population.zayatz import zayatz
@@ -98,7 +98,7 @@ def loglinear(sample: Sample, independence: Independence) -> ModelEstimate:
     (f_k − μ_k) and (f_k − μ_k)² − f_k over all cells, to second order, after Skinner & Shlomo
     (2008); its variance is that of a Poisson table.
     """
-    s1 = sample.singletons("the log-linear model")
+    s1 = singletons_of(sample, "the log-linear model")
     bias, z = fit_of(sample, independence)
     note = "columns taken to be independent"
     # Beyond chance, and large enough to matter.

@@ -12,7 +12,7 @@ from anonrisk.core.arguments import whole_number
 from anonrisk.core.render import PrintedFields
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
-from anonrisk.predict.population.sample import Sample
+from anonrisk.predict.population.sample import Sample, singletons_of
 from anonrisk.predict.population.special import digamma_rise, log_rising
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def pitman(histogram: Histogram | Sample, population_size: int = 0) -> ModelEsti
     50
     """
     sample = Sample.of(histogram, population_size)
-    sample.singletons("Pitman's model")
+    singletons_of(sample, "Pitman's model")
     model = fit(sample)
     all_, known = model.uniques(sample.n, sample.N, sample.s(1), sample.u)
     # Classes more even than the model allows end at the edge of its parameters.

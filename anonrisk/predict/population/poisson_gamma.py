@@ -10,7 +10,7 @@ import numpy as np
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.errors import ModelError
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
-from anonrisk.predict.population.sample import Sample
+from anonrisk.predict.population.sample import Sample, singletons_of
 
 if TYPE_CHECKING:
     from anonrisk.predict.population.sample import Histogram
@@ -99,7 +99,7 @@ def poisson_gamma(histogram: Histogram | Sample, population_size: int = 0) -> Mo
     118
     """
     sample = Sample.of(histogram, population_size)
-    n, N, s1 = sample.n, sample.N, sample.singletons("the Poisson-gamma model")
+    n, N, s1 = sample.n, sample.N, singletons_of(sample, "the Poisson-gamma model")
     alpha, scale = _fit(sample)
     # Given the sample, a cell with f people has rate Gamma(α + f), and the rest is drawn from it.
     q = (1 + scale) / (1 + scale * N / n)

@@ -89,19 +89,6 @@ class Sample:
         """The number of classes of each of them."""
         return self.classes_of.classes.astype(float)
 
-    def singletons(self, who: str) -> int:
-        """Return how many records are alone, without which some models say nothing."""
-        if not self.s(1):
-            raise ModelError(f"{who} needs singletons, and the table has none")
-        return self.s(1)
-
-    def require_tenth(self, who: str) -> None:
-        """Reject a table that is too small a part of its population for a model."""
-        if self.f < FINITE:
-            raise ModelError(
-                f"{who} needs a table of at least a tenth of the population, not {percent(self.f)}"
-            )
-
     def s(self, size: int) -> int:
         """Count the classes of one size."""
         return int(self.classes_of.classes[self.classes_of.sizes == size].sum())
@@ -112,3 +99,18 @@ def class_sizes(histogram: Histogram) -> ClassCounts:
     if isinstance(histogram, ClassCounts):
         return histogram
     return ClassCounts.from_histogram(histogram)
+
+
+def singletons_of(sample: Sample, model: str) -> int:
+    """Return how many records are alone, without which some models say nothing."""
+    if not sample.s(1):
+        raise ModelError(f"{model} needs singletons, and the table has none")
+    return sample.s(1)
+
+
+def require_tenth(sample: Sample, model: str) -> None:
+    """Reject a table that is too small a part of its population for a model."""
+    if sample.f < FINITE:
+        raise ModelError(
+            f"{model} needs a table of at least a tenth of the population, not {percent(sample.f)}"
+        )

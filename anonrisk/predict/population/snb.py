@@ -10,7 +10,7 @@ import numpy as np
 from anonrisk.core.arguments import positive
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
-from anonrisk.predict.population.sample import Sample
+from anonrisk.predict.population.sample import Sample, require_tenth
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats
@@ -66,7 +66,7 @@ def snb(histogram: Histogram | Sample, population_size: int = 0) -> ModelEstimat
     432
     """
     sample = Sample.of(histogram, population_size)
-    sample.require_tenth("SNB")
+    require_tenth(sample, "SNB")
     if not sample.s(1) or not sample.s(2):
         raise ModelError("SNB needs classes of one and of two, and the table lacks them")
     K = shlosser(sample)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
-from anonrisk.predict.population.sample import Sample
+from anonrisk.predict.population.sample import Sample, require_tenth, singletons_of
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats
@@ -54,8 +54,8 @@ def zayatz(histogram: Histogram | Sample, population_size: int = 0) -> ModelEsti
     227.905
     """
     sample = Sample.of(histogram, population_size)
-    sample.require_tenth("Zayatz")
-    s1 = sample.singletons("Zayatz")
+    require_tenth(sample, "Zayatz")
+    s1 = singletons_of(sample, "Zayatz")
     weights = sample.classes * _one_of(sample)
     share = s1 / float(weights.sum())
     return ModelEstimate(
