@@ -710,3 +710,11 @@ def test_paths_that_no_system_takes_are_told_in_our_words():
             Ledger(path, KEY, new=True)
         with pytest.raises(UnreadableTableError):
             Release({"t": f"{path}.csv"}, policy).check()
+
+
+def test_a_policy_may_have_a_name_longer_than_any_file(tmp_path):
+    document = tmp_path / "release.json"
+    stated = {"version": 1, "tables": {"t": "t.csv"}, "policy": "p" * 301}
+    document.write_text(json.dumps(stated))
+    with pytest.raises(PolicyError, match="there is no file 'ppp"):
+        Release.load(document)

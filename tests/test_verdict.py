@@ -971,3 +971,22 @@ def test_each_finding_is_printed_with_its_own_status():
         ("pass", "max_unique_records"),
     ]
     assert re.findall(r"^(pass|FAIL|warn) +(\w+)", repr(mild), re.MULTILINE) == [("warn", "k")]
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        *((("engine",), value) for value in (True, 1.5, [1], {})),
+        (("coverage", "rows_judged"), None),
+        *((("budgets", 0, key), 10**400) for key in ("value", "limit", "margin")),
+    ],
+)
+def test_a_stored_verdict_has_the_types_of_its_fields(where, value):
+    table = pd.DataFrame({"zip": ["a", "a"]})
+    stored = json.loads(Policy(quasi="zip", k=2).check(table).to_json())
+    part = stored
+    for key in where[:-1]:
+        part = part[key]
+    part[where[-1]] = value
+    with pytest.raises(anonrisk.errors.ArgumentError, match="not a verdict written by to_json"):
+        Verdict.from_json(json.dumps(stored))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from anonrisk.core.columns import nearest
+from anonrisk.core.paths import is_there
 from anonrisk.core.render import kind_name
 from anonrisk.errors import PolicyError
 from anonrisk.policy import document
@@ -42,7 +43,7 @@ def read(name: Any) -> Any:
 def load(path: str | Path) -> Any:
     """Read the document of a file; where there is none, of the ready policy of that name."""
     # A name without an ending is rather one of ours than that of a file.
-    if isinstance(path, str) and path.isidentifier() and not Path(path).exists():
+    if isinstance(path, str) and path.isidentifier() and not is_there(Path(path)):
         try:
             return read(path)
         except PolicyError as error:

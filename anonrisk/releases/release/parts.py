@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from anonrisk.core.columns import nearest, skeleton
 from anonrisk.core.documents import BY_HAND, Reader, another_kind
+from anonrisk.core.paths import is_there
 from anonrisk.core.render import count_of
 from anonrisk.errors import PolicyError
 from anonrisk.policy import Policy, document, fields
@@ -102,7 +103,7 @@ def policy_places(path: str | Path) -> dict[str, str]:
     named = stated["policy"]
     each = named if isinstance(named, dict) else dict.fromkeys(stated["tables"], named)
     places = {name: Path(path).parent / item for name, item in each.items()}
-    return {name: str(p) if p.exists() else each[name] for name, p in places.items()}
+    return {name: str(p) if is_there(p) else each[name] for name, p in places.items()}
 
 
 def document_of(
@@ -113,7 +114,7 @@ def document_of(
 
     def named(policy: str) -> str:
         place = path.parent / policy
-        return relative(place) if place.exists() else policy
+        return relative(place) if is_there(place) else policy
 
     policies = stated["policy"]
     several = isinstance(policies, dict)
@@ -193,12 +194,7 @@ def _policy(value: Any, where: str, folder: Path) -> Policy:
     if not isinstance(value, str) or not value.strip():
         raise PolicyError(f"{where} is the path of a policy, or the name of a ready one")
     place = folder / value
-    try:
-        there = place.exists()
-    except OSError:
-        # A name may be longer than any file's.
-        there = False
-    return Policy.load(place if there else value)
+    return Policy.load(place if is_there(place) else value)
 
 
 PUBLIC = "public"
