@@ -311,3 +311,8 @@ def test_limits_across_releases_are_not_asked_of_one_table(run):
     anonrisk.Policy(quasi="zip", unit="pid", **budgets).save("p.json")
     assert run("check", "t.csv", "--policy", "p.json")[0] == 3
     assert run("plan", "t.csv", "--policy", "p.json", "--apply", "out.csv")[0] == 0
+    del budgets["k"]
+    anonrisk.Policy(quasi="zip", unit="pid", **budgets).save("p.json")
+    code, out, _ = run("plan", "t.csv", "--policy", "p.json", "--apply", "other.csv")
+    assert (code, "differencing" in out) == (3, True)
+    assert not Path("other.csv").exists()

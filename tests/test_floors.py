@@ -270,6 +270,7 @@ def test_rooms_are_few():
     """Modules and folders by which users import, and nothing else, are not counted."""
     top = ROOT / "anonrisk"
     loose = {path.stem for path in top.glob("*.py")} - {"__init__", "__main__", "_version"}
+    # The last one cannot be imported beside a pandas that pyspark does not know.
     paths = {name.partition(".")[2] for name in PUBLIC} | {"pandas_on_spark"}
     folders = {path.parent.name for path in top.glob("*/*.py")}
     jobs = {module_of(path) for path in (top / "spark_jobs").glob("*.py")}

@@ -685,6 +685,7 @@ DISTINCT = SensitiveGoal("illness", "distinct", 2)
         *(({"k": 5, "max_suppressed": x}, "must be a share from 0 to 1") for x in (2, -1, "1")),
         ({"columns": "zip"}, "columns must be a tuple, not a str"),
         ({"leave_out": ["name"]}, "leave_out must be a tuple, not a list"),
+        ({"k": 3, "goals": ("distinct",)}, "goals must be a tuple of SensitiveGoal, not a str"),
         ({"goals": (DISTINCT,)}, "need k, the size of every class"),
         ({"rules": (ClassRule(("zip",), 3),)}, "need k, the size of every class"),
         ({"k": 5, "rules": (ClassRule(("zip",), 3),)}, "the largest k of a rule as its own"),

@@ -339,6 +339,7 @@ BAD_BUDGETS = [
     ({"population_unique_fraction": {"at_most": 0.1}}, ["needs population_size"]),
     ({"population_unique_fraction": {"population_size": 9}}, ["needs at_most"]),
     ({"max_suppressed": 2}, ["share"]),
+    ({"max_suppressed": "1e9999999"}, ["must be a number, not a text"]),
     ({"rr": 0.1}, ["lower bound", "risk"]),
     ({"tcloseness": 20}, ["20 alone", "write tcloseness: {t: 0.2, distance: equal} (distance: "]),
     ({"k": 5, "rr": 0.1}, ["lower bound"]),

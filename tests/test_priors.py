@@ -135,6 +135,7 @@ def test_bias_is_corrected_only_where_theory_holds():
         ({"kl": 6.9}, r"between 0 and ln\(900\)"),
         ({"kl": math.nan}, "kl must be"),
         ({"kl": math.inf}, "kl must be"),
+        ({"kl": 10**400}, "kl must be"),
         ({"kl": "0.1"}, "kl must be"),
         ({"kl": True}, "kl must be"),
         ({"kl": 0.5}, "contradict each other: s2 too small"),
@@ -172,6 +173,7 @@ def test_numbers_that_no_population_has_are_refused(changes, message):
         ({"qid": ["a", 3]}, "a column of qid must be text"),
         ({"when": "yesterday"}, "when must be a date"),
         ({"when": 3}, "when must be a date"),
+        ({"when": "20210601"}, "when must be a date"),
     ],
 )
 def test_words_that_are_no_names_are_refused(changes, message):

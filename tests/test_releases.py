@@ -18,6 +18,7 @@ import anonrisk
 from anonrisk import Ledger, Policy, Release, ReleaseBlocked, ReleaseVerdict
 from anonrisk.cli import junit, sarif
 from anonrisk.cli.outcome import Outcome
+from anonrisk.engines.reading.files import FORMATS
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
@@ -710,6 +711,16 @@ def test_paths_that_no_system_takes_are_told_in_our_words():
             Ledger(path, KEY, new=True)
         with pytest.raises(UnreadableTableError):
             Release({"t": f"{path}.csv"}, policy).check()
+
+
+def test_the_schema_knows_every_format():
+    table = json.loads(SCHEMA.read_text())["properties"]["tables"]["additionalProperties"]
+    assert table["oneOf"][2]["properties"]["format"]["enum"] == [*FORMATS, None]
+
+
+def test_a_mapping_is_no_list_of_missing_values():
+    with pytest.raises(ArgumentError, match="na lists the texts"):
+        TableFiles.of({"files": "t.csv", "na": {"-": 1}}, "tables.t", Path())
 
 
 def test_a_policy_may_have_a_name_longer_than_any_file(tmp_path):

@@ -127,6 +127,30 @@ def _in_json(character: str) -> str:
     return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
 
 
+def exact(number: float) -> str:
+    """Write a limit, or what was measured, with all its digits.
+
+    Examples
+    --------
+    >>> exact(1_234_567), exact(0.2)
+    ('1,234,567', '0.2')
+    """
+    return f"{int(number):,}" if number == number // 1 else f"{number:.15g}"
+
+
+def beside(number: float, limit: float, digits: int = 6) -> str:
+    """Write what was measured in short; with all its digits where that lies beyond its limit.
+
+    Examples
+    --------
+    >>> beside(1.58496250072, 2), beside(1.99999991, 2)
+    ('1.58496', '1.99999991')
+    """
+    short = float(f"{number:.{digits}g}")
+    same = (short < limit) == (number < limit) and (short > limit) == (number > limit)
+    return f"{number:.{digits}g}" if same else exact(number)
+
+
 def percent(share: float) -> str:
     """Write a share as a percentage that never rounds a small risk to nothing.
 

@@ -54,7 +54,9 @@ class SensitiveGoal:
         sign = "at least" if FORMULAS[self.score].least else "at most"
         name = f"{self.score} {FORMULAS[self.score].measure.rpartition('_')[2]}"
         constant = "" if self.c is None else f" (c = {self.c:g})"
-        return f"{name}{constant} of {render.visible(self.column)} {sign} {self.limit:g}"
+        return (
+            f"{name}{constant} of {render.visible(self.column)} {sign} {render.exact(self.limit)}"
+        )
 
     def implies(self, other: SensitiveGoal) -> bool:
         """Return whether what keeps to this goal keeps to the other one."""

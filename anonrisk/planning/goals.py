@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from anonrisk.core.render import count_of, visible
+from anonrisk.core.render import count_of, exact, visible
 from anonrisk.engines import refusals
 from anonrisk.errors import AnonRiskError, NoPlanHelpsError
 from anonrisk.measures.risk import of_release
@@ -124,7 +124,7 @@ class PlanRequest:
         """Return what is asked of the table, for whoever is told that it cannot be had."""
         about = [str(goal) for rule in self.rules for goal in rule.goals]
         wholes = [
-            f"{goal.budget} at most {goal.limit:g}"
+            f"{goal.budget} at most {exact(goal.limit)}"
             for goal in self.goals
             if goal.measure is not None and not goal.by_size and not goal.why_not
         ]

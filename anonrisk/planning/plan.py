@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 import numpy as np
 
 from anonrisk.core import documents, render
-from anonrisk.core.arguments import by_column, instance_of, one_of, whole_number
+from anonrisk.core.arguments import by_column, instance_of, list_of, one_of, whole_number
 from anonrisk.core.columns import nearest
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.core.literals import OnUnseen, PlanPicture
@@ -133,6 +133,8 @@ class Plan(Document, render.Printed):
         require_share(self.max_suppressed, "max_suppressed")
         for what in ("columns", "leave_out", "goals", "rules"):
             instance_of(getattr(self, what), tuple, what)
+        list_of(self.goals, SensitiveGoal, "goals must be a tuple of SensitiveGoal")
+        list_of(self.rules, ClassRule, "rules must be a tuple of ClassRule")
         if self.k is None:
             if self.goals or self.rules:
                 raise ArgumentError("goals and rules of classes need k, the size of every class")
@@ -667,12 +669,14 @@ def _budgets(budgets: tuple[PlannedBudget, ...]) -> Iterator[str]:
         yield f"meets: {', '.join(met)}"
     for budget in budgets:
         if budget.status != MET:
-            value = "," if budget.value is None else f" is {budget.value:.3g}, and"
+            limit, value = render.exact(budget.limit), ","
+            if budget.value is not None:
+                value = f" is {render.beside(budget.value, budget.limit, 3)}, and"
             only = " (only warns)" if budget.severity == "warn" else ""
             word = "misses" if budget.status == MISSED else budget.status
             about = "" if budget.sensitive is None else f" of {render.visible(budget.sensitive)}"
             why = f": {budget.why}" if budget.why else ""
-            yield f"{word}: {budget.budget}{about}{only}{value} the limit is {budget.limit:g}{why}"
+            yield f"{word}: {budget.budget}{about}{only}{value} the limit is {limit}{why}"
 
 
 def _about_method(plan: Plan) -> list[str]:

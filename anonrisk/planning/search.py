@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.columns import as_names, require
 from anonrisk.core.interrupt import limited, time_is_up
 from anonrisk.core.progress import tell
-from anonrisk.core.render import count_of, named
+from anonrisk.core.render import count_of, exact, named
 from anonrisk.engines import engine_for
 from anonrisk.engines.limits import check_finite
 from anonrisk.engines.one_state import one_state
@@ -230,7 +230,7 @@ class PlanSearch:
             about = "" if column is None else f" of {named(column)}"
             more = (*wanted.goals, replace(goal, severity="fail"))
             yield (
-                f"{goal.budget}{about} within {goal.limit:g}",
+                f"{goal.budget}{about} within {exact(goal.limit)}",
                 replace(wanted, goals=more),
                 offered,
             )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anonrisk.core.render import exact
 from anonrisk.policy.finding import FAIL, LIMITS, PASS, Finding, unknown
-from anonrisk.policy.messages import exact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.columns import nearest, skeleton, spelt
-from anonrisk.core.render import PrintedTable, count_of, fitted, joined, shown
+from anonrisk.core.render import PrintedTable, count_of, exact, fitted, joined, shown
 from anonrisk.engines.one_state import one_state
 from anonrisk.policy import budgets, limits, release_rules
 from anonrisk.policy.coverage import settings_of
 from anonrisk.policy.finding import WAIVED
-from anonrisk.policy.messages import exact, pasted
+from anonrisk.policy.messages import pasted
 from anonrisk.policy.release_rules import role_of
 from anonrisk.policy.rules import LISTS, SINGLE
 from anonrisk.policy.table import published_by

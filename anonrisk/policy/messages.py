@@ -50,30 +50,6 @@ def as_given(limit: float) -> str:
     return f"{100 * limit:.6g}%"
 
 
-def exact(number: float) -> str:
-    """Write a limit, or what was measured, with all its digits.
-
-    Examples
-    --------
-    >>> exact(1_234_567), exact(0.2)
-    ('1,234,567', '0.2')
-    """
-    return f"{int(number):,}" if number == number // 1 else f"{number:.15g}"
-
-
-def beside(number: float, limit: float) -> str:
-    """Write what was measured in six digits; in all of them where six lie on the other side.
-
-    Examples
-    --------
-    >>> beside(1.58496250072, 2), beside(1.99999991, 2)
-    ('1.58496', '1.99999991')
-    """
-    short = float(f"{number:.6g}")
-    same = (short < limit) == (number < limit) and (short > limit) == (number > limit)
-    return f"{number:.6g}" if same else exact(number)
-
-
 def in_short(number: float | None) -> str:
     """Write a number for a table, of four digits; a dash where there is none.
 

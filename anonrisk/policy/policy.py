@@ -14,7 +14,7 @@ from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy import document, fields, limits, upstairs
 from anonrisk.policy import ready as ready_policies
 from anonrisk.policy.budgets import of_shares
-from anonrisk.policy.messages import as_given, exact
+from anonrisk.policy.messages import as_given
 from anonrisk.policy.table import CheckedTable, policy_for
 from anonrisk.policy.terms import KEYS, PART_OF, Terms, nested, read_terms, refuse_misplaced
 from anonrisk.policy.verdict import Verdict
@@ -98,7 +98,7 @@ def _limits(policy: Terms) -> list[str]:
 
 
 def _limit(budget: Budget) -> str:
-    return as_given(budget.limit) if of_shares(budget.name) else exact(budget.limit)
+    return as_given(budget.limit) if of_shares(budget.name) else render.exact(budget.limit)
 
 
 def assess(policy: Terms, frame: Any) -> Assessment:

@@ -239,7 +239,10 @@ def _yaml(plan: Plan) -> str:
 
 
 def _judge(policy: Policy | None, plan: Plan, frame: Any, changed: Any) -> None:
-    """Raise unless the changed table passes, but for what one table cannot be judged by."""
+    """Raise unless the changed table passes, but for what one table cannot be judged by.
+
+    Where there is nothing else, nobody can tell, and that is what it says.
+    """
     if policy is None:
         return
     later = {
@@ -250,7 +253,7 @@ def _judge(policy: Policy | None, plan: Plan, frame: Any, changed: Any) -> None:
     }
     verdict = policy.check(changed, n_original=len(frame), plan=plan, original=frame)
     findings = tuple(item for item in verdict.findings if item.budget not in later)
-    replace(verdict, findings=findings).raise_for_status()
+    replace(verdict, findings=findings or verdict.findings).raise_for_status()
 
 
 def blocked(error: ReleaseBlocked, args: argparse.Namespace, source: Source) -> Outcome:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from anonrisk.core.columns import skeleton
+from anonrisk.core.render import exact
 from anonrisk.errors import PolicyError
 from anonrisk.measures.counts.question import TOLERANCE
 from anonrisk.policy import fields
@@ -368,7 +369,7 @@ class Budget(ABC):
     @property
     def likely_meaning(self) -> str:
         """What a limit that no table can break says, and what was probably meant."""
-        return f"{self.limit:g} is everybody; 1% is 0.01"
+        return f"{exact(self.limit)} is everybody; 1% is 0.01"
 
     # ---- measuring and telling ------------------------------------------------------------------
 

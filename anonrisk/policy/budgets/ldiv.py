@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.api.sensitive import diversity_score
+from anonrisk.core.render import beside, exact
 from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
-from anonrisk.policy.messages import beside, exact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.api.sensitive import with_distance
 from anonrisk.core.hierarchy import Hierarchy, text_of
+from anonrisk.core.render import beside, exact
 from anonrisk.errors import HierarchyError, PolicyError
 from anonrisk.measures.counts.question import Score
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
-from anonrisk.policy.messages import beside, exact
 
 if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
