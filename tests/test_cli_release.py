@@ -498,6 +498,19 @@ def test_a_ledger_gets_another_key(folder, monkeypatch):
     assert run("check", "release.json", "--ledger", "ledger.db") == FAIL
 
 
+def test_a_person_is_erased_from_a_table_that_is_published_no_more(folder, capsys):
+    assert publish("--new") == PASS
+    Path("person").write_text("p07\n")
+    erase = ("erase", "--person", "person", *WHY)
+    assert run(*erase) == UNKNOWN
+    assert "--ended" in capsys.readouterr().err
+    assert run(*erase, "--ended", "patient") == USAGE
+    assert "'patients'?" in capsys.readouterr().err
+    assert run(*erase, "--ended", "patients") == PASS
+    write("2026-11", PATIENTS.drop(index=7))
+    assert run("check", "release.json", "--ledger", "ledger.db") == FAIL
+
+
 def test_old_states_expire_and_a_person_is_erased(folder, capsys):
     assert publish("--new") == PASS
     write("2026-11", PATIENTS.drop(index=7), waivers=[WAIVER])

@@ -525,6 +525,30 @@ def test_a_table_that_was_left_out_goes_out_once_more_before_an_erasure(ledger):
     assert {*ledger.erase("p7", **WHY).details["states"]} == {"1"}
 
 
+def test_from_a_table_that_ended_a_person_is_erased_and_is_missed_if_it_comes_back(ledger):
+    publish(ledger)
+    for wrong, match in ((["peple"], "did you mean 'people'"), ("people", "ended= is a list")):
+        with pytest.raises(ArgumentError, match=match):
+            ledger.erase("p7", **WHY, ended=wrong)
+    with pytest.raises(LedgerError, match=r"or say that this table .* \(ended=, --ended\)"):
+        ledger.erase("p7", **WHY)
+    entry = ledger.erase("p7", **WHY, ended=["people", "people"])
+    assert entry.details["ended"] == ["people"]
+    assert ledger.verify()[-1] == entry
+    ((_, state),) = ledger.states("people")
+    before = OCTOBER.anon.state("zip", unit="who", key=KEY).counts
+    assert len({*map(tuple, before.persons)} & {*map(tuple, state.counts.persons)}) == 39
+    # Whether the person is in it or not, somebody is seen to have gone alone ...
+    for table in (NOVEMBER, OCTOBER):
+        assert release(table, "11").check(ledger).status == "fail"
+        other = Release({"others": table}, POLICY, name="11")
+        assert other.check(ledger).status == "fail"
+    # ... and with others that go as well, the table may follow.
+    mended = release(NOVEMBER.reset_index(drop=True), "11").mend(ledger, leavers="drop")
+    assert mended.verdict.passed
+    assert len(mended.tables["people"]) == 35
+
+
 def test_an_erasure_holds_after_a_withdrawal_and_under_another_key(ledger):
     pytest.importorskip("cryptography")
     publish(ledger)

@@ -180,6 +180,12 @@ def _lives(todo: Any) -> tuple[tuple[Any, Callable[..., Outcome]], ...]:
         metavar="PATH",
         help="a text file whose only line is the value of the unit that is theirs",
     )
+    erase.add_argument(
+        "--ended",
+        action="append",
+        metavar="TABLE",
+        help="a table that is published no more, with no release without them; may be repeated",
+    )
     clock = _of_life(todo, "accept-clock", "go on although the last entry lies ahead of this clock")
     return (
         (withdraw, _withdraw),
@@ -405,7 +411,8 @@ def _erase(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
         raise ArgumentError(
             f"--person holds {len(persons):,} lines: one person is erased at a time"
         )
-    return _added(_opened(args).erase(persons[0], by=args.by, reason=args.reason))
+    why = {"by": args.by, "reason": args.reason}
+    return _added(_opened(args).erase(persons[0], **why, ended=args.ended))
 
 
 def _accept_clock(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001

@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from anonrisk.core.arguments import true_or_false, whole_number
+from anonrisk.core.arguments import list_of, true_or_false, whole_number
+from anonrisk.core.columns import nearest
 from anonrisk.core.database import (
     check_installed,
     has_tables,
@@ -46,7 +47,7 @@ from anonrisk.releases.state.file import qid_of
 from anonrisk.releases.state.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection, MetaData
 
@@ -430,7 +431,9 @@ class Ledger:
                 return None
             return self._write(connection, entries, {**about, "details": {"states": gone}})
 
-    def erase(self, person: Any, *, by: str, reason: str) -> LedgerEntry:
+    def erase(
+        self, person: Any, *, by: str, reason: str, ended: Sequence[str] = ()
+    ) -> LedgerEntry:
         """Take a person out of every state, so that nobody finds them by trying any more.
 
         Their rows stay counted as those of somebody with a random hash, since whoever left with
@@ -446,29 +449,38 @@ class Ledger:
             Who does it.
         reason : str
             Why; must not be blank, and name nobody.
+        ended : list of str
+            Tables that are published no more, of which no release without them will follow. If one
+            comes back all the same, it is judged as one that this person alone has left.
         """
         about = self._doing("erase", by, reason)
+        over = list_of(ended, str, "ended= is a list of tables")
         # Others left with them, and hide among as many as they were.
         nobody = person_hashes(self.state_key, [secrets.token_bytes(32)])
         with self._changing() as (connection, entries):
             entries.refuse_before(about["at"])
             gone: dict[str, dict[str, str]] = {}
+            tables = {table for entry in entries for table in entry.states}
+            for table in over:
+                if table not in tables:
+                    problem = f"no release has table {table!r} of ended={nearest(table, tables)}"
+                    raise ArgumentError(problem)
             later: set[tuple[str, str]] = set()
             for entry in reversed(entries.items):
                 for (kind, table), data in self._parts(connection, entry).items():
                     rest = None if kind != _STATE else self._erased(data, person, nobody)
                     if rest is None:
                         continue
-                    if (entry.audience, table) not in later:
-                        # A table that later releases lack may come back: nobody would see then
-                        # that this person alone is gone. Nor would they in what was received after
-                        # all, or in what a separate audience gets next.
+                    if table not in over and (entry.audience, table) not in later:
+                        # `mend` takes others along with a person whom it knows, and keeps those of
+                        # the files that the states know. Whatever comes later is judged rightly.
                         again = ", with this table once more" if later else ""
                         raise LedgerError(
                             f"the last release of table {table!r}, {entry.release!r}, has this "
                             f"person: publish one without them first, for {shown(entry.audience)}"
                             f"{again}, judged together with "
-                            "this one (anonrisk release mend --erased), and erase them then"
+                            "this one (anonrisk release mend --erased), and erase them then; or "
+                            "say that this table is published no more (ended=, --ended)"
                         )
                     self._keep_state(connection, entry.number, table, rest)
                     digest = self._chain.state_digest(table, rest)
@@ -476,7 +488,8 @@ class Ledger:
                 later.update(entry.held)
             if not gone:
                 raise LedgerError("no state in the ledger has this person: nothing was erased")
-            return self._write(connection, entries, {**about, "details": {"states": gone}})
+            details = {"states": gone, "ended": sorted({*over})} if over else {"states": gone}
+            return self._write(connection, entries, {**about, "details": details})
 
     def _erased(self, data: bytes, person: Any, nobody: Hashes) -> bytes | None:
         """Return a state with nobody in the place of a person; None if it has not got them."""
