@@ -16,7 +16,13 @@ pytest.importorskip("sqlglot")
 
 N = 3000
 # Statements that tell names and types look at no row.
-NO_ROWS = ("read the types", "read the collation", "take a logarithm", "look for a row")
+NO_ROWS = (
+    "list the columns",
+    "read the types",
+    "read the collation",
+    "take a logarithm",
+    "look for a row",
+)
 
 
 def people():
@@ -144,7 +150,8 @@ def test_names_and_types_are_asked_once_a_check(watched):
         missing_sensitive="value",
     ).check(table)
     assert Counter(one["doing"] for one in seen)["names"] == 1
-    assert len(seen) <= 4
+    # One more than elsewhere: that SQLite takes no name for a text.
+    assert len(seen) <= 5
 
 
 def test_coarser_columns_are_looked_at_together(watched):

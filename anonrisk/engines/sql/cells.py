@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from anonrisk.engines.sql.database import ThroughDriver
+from anonrisk.engines.sql.guard import guarded
 from anonrisk.engines.sql.numbers import LARGEST, double
 from anonrisk.engines.sql.table import kind_of_cells
 
@@ -51,7 +52,7 @@ def by_letters(table: SqlTable, text: Any) -> Any:
 
 def let_look(table: SqlTable) -> None:
     """See to it that the database has the functions that cells are looked at with."""
-    with table.reading() as under_way:
+    with table.reading() as under_way, guarded("be given functions"):
 
         def connection() -> Any:
             ours: Any = under_way.connected

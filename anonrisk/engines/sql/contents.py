@@ -70,7 +70,7 @@ def some_texts(table: SqlTable, asked: SomeTexts) -> dict[Name, list[str]]:
         text = sa.cast(columns[name][0], sa.Text).label("t")
         different = sa.select(text).select_from(table.source).where(text.is_not(None)).distinct()
         each = different.subquery("d")
-        query = sa.select(each.c.t).order_by(place(each.c.t)).limit(asked.at_most)
+        query = sa.select(each.c.t).order_by(place(each.c.t).asc()).limit(asked.at_most)
         made[name] = [str(row[0]) for row in table.fetch(query, "read some texts")]
     return made
 
@@ -97,7 +97,7 @@ def _columns(table: SqlTable, names: Qid) -> dict[Name, tuple[Any, str]]:
 def _unsupported(table: SqlTable, name: Name) -> tuple[Any, str]:
     """Return a column that cannot be compared: of SQLite one with cells of several types."""
     if table.typed_by_cell:
-        return sa.cast(table.raw(name), sa.Text), rules.TEXT
+        return sa.cast(table.cell(name, ""), sa.Text), rules.TEXT
     return table.raw(name), rules.NESTED
 
 

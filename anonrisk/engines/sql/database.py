@@ -102,15 +102,16 @@ class ThroughSqlAlchemy:
         """Begin a transaction and roll it back, unless one is under way."""
         connection = self.connection
         driver: Any = connection.connection.dbapi_connection
-        if connection.in_transaction() or self._begun_already:
-            yield self
-            return
-        ours = connection.begin()
-        try:
-            with self._begun(autocommit=getattr(driver, "autocommit", None) is True):
+        with dialect_of(self.dialect).plain(driver):
+            if connection.in_transaction() or self._begun_already:
                 yield self
-        finally:
-            ours.rollback()
+                return
+            ours = connection.begin()
+            try:
+                with self._begun(autocommit=getattr(driver, "autocommit", None) is True):
+                    yield self
+            finally:
+                ours.rollback()
 
     @property
     def _begun_already(self) -> bool:
@@ -192,7 +193,7 @@ class ThroughDriver:
     @contextmanager
     def one_state(self) -> Iterator[Connected]:
         """Begin a transaction and roll it back, unless one is under way."""
-        with self._dialect.plain_texts(self.connection):
+        with self._dialect.plain(self.connection):
             if self._dialect.in_transaction(self.connection):
                 yield self
             else:

@@ -17,6 +17,7 @@ from anonrisk.engines.sql.database import database_of
 from anonrisk.engines.sql.dialects import dialect_of
 from anonrisk.engines.sql.guard import guarded
 from anonrisk.engines.sql.reading import reading
+from anonrisk.errors import EngineError, UnsupportedFrameError, raise_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -86,7 +87,27 @@ class SqlSource:
         anew = f"/* {token_hex(8)} */"
         nothing = sa.select(sa.text("*")).select_from(self.source).where(sa.false())
         with self.reading() as under_way, guarded("list the columns"):
-            return under_way.connected.names(nothing.prefix_with(anew))
+            names = under_way.connected.names(nothing.prefix_with(anew))
+            if self.dialect.reads_names_as_texts:
+                self._refuse_misread(names)
+            return names
+
+    def _refuse_misread(self, names: Sequence[str]) -> None:
+        """Reject names that the driver has changed: each cell of such a column would be its name.
+
+        Between grave accents, a name that no column has is no text.
+        """
+        quoted = ("`" + name.replace("`", "``") + "`" for name in dict.fromkeys(names))
+        nothing = sa.select(*map(sa.literal_column, quoted)).select_from(self.source)
+        try:
+            self.fetch(nothing.where(sa.false()), "list the columns")
+        except EngineError:
+            raise_alone(
+                UnsupportedFrameError(
+                    "this connection changes the names of columns: open it without "
+                    "detect_types=PARSE_COLNAMES, and without the pragma full_column_names"
+                )
+            )
 
     def fetch(self, query: Any, doing: str) -> list[Any]:
         """Run a query and read all its rows, which are few."""

@@ -71,7 +71,9 @@ class _TalliedSqlTable:
         types, kinds = self._types(columns), self.kinds_of_values(columns)
         cells = {name: self.table.cell(name, type_) for name, type_ in types.items()}
         self._refuse_fine({name: cells[name] for name in columns if types[name] == NANOSECONDS})
-        out = {name: self._cell(cells[name], kinds[name]) for name in columns} | dict(coarser)
+        out = {name: self._cell(cells[name], types[name], kinds[name]) for name in columns} | dict(
+            coarser
+        )
         named = {f"q{i}": out[name] for i, name in enumerate(columns)}
         selected = (cell.label(q) for q, cell in named.items())
         return Made(tuple(named), sa.select(*selected).select_from(self.table.source))
@@ -95,12 +97,12 @@ class _TalliedSqlTable:
                     "which a plan cannot distinguish; round them first"
                 )
 
-    def _cell(self, cell: Any, kind: str) -> Any:
-        """Return a cell in a form that every driver fetches as it is."""
+    def _cell(self, cell: Any, type_: str, kind: str) -> Any:
+        """Return a cell in a form that every driver fetches as it is; of a decimal every digit."""
         if kind == "timestamp":
             return self.table.dialect.microseconds(cell)
         if kind == "number":
-            return double(cell)
+            return cell if kind_of_cells(type_) == "decimals" else double(cell)
         return self.table.dialect.as_text(cell) if kind == "other" else cell
 
     def _coarser(self, name: Name, type_: str, kind: str) -> Any:
@@ -124,7 +126,7 @@ class _TalliedSqlTable:
 
     def _cuts(self, name: Name, number: Any) -> list[float]:
         """Find the ends of fine parts of the same number of records; nothing if none is known."""
-        parts = sa.func.ntile(bounds.FINE_BINS).over(order_by=number)
+        parts = sa.func.ntile(bounds.FINE_BINS).over(order_by=number.asc())
         rows = sa.select(number.label("x"), parts.label("b")).select_from(self.table.source)
         subquery = rows.where(number.is_not(None)).subquery("n")
         infinite = sa.or_(subquery.c.x > double(LARGEST), subquery.c.x < double(-LARGEST))
@@ -134,7 +136,7 @@ class _TalliedSqlTable:
             sa.func.sum(sa.case((infinite, 1), else_=0)),
         )
         fetched = self.table.fetch(
-            ends.group_by(subquery.c.b).order_by(subquery.c.b), "find the quantiles"
+            ends.group_by(subquery.c.b).order_by(subquery.c.b.asc()), "find the quantiles"
         )
         limits.refuse_infinite(sum(int(row[2]) for row in fetched), name)
         return sorted({float(row[1]) for row in fetched} | {float(row[0]) for row in fetched[:1]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from anonrisk.engines.sql.source import SqlSource
 
 _OLDEST = 25
+_DRAWN = {"random", "rand", "uuid"}
 
 
 @lru_cache(maxsize=256)
@@ -21,6 +23,9 @@ def written(query: str, dialect: Dialect) -> str:
     """Write a query of Spark's dialect in that of a database."""
     sqlglot = _sqlglot()
     tree = dialect.rewritten(sqlglot.parse_one(query, read="spark"))
+    for ordered in tree.find_all(sqlglot.exp.Ordered):
+        # Written out: a session of DuckDB may have another order than ours.
+        ordered.set("desc", bool(ordered.args.get("desc")))
     return str(tree.sql(dialect.sqlglot, unsupported_level=sqlglot.ErrorLevel.RAISE))
 
 
@@ -39,6 +44,15 @@ def one_query(query: str, dialect: Dialect) -> str:
     while tokens and tokens[-1].text == ";":
         tokens.pop()
     kinds = sqlglot.TokenType
+    if not dialect.keeps_steps:
+        cut = {kinds.LIMIT, kinds.FETCH, kinds.TABLE_SAMPLE}
+        called = (a.text.lower() for a, b in pairwise(tokens) if b.token_type == kinds.L_PAREN)
+        if not _DRAWN.isdisjoint(called) or any(token.token_type in cut for token in tokens):
+            raise UnsupportedFrameError(
+                f"{dialect.title} runs a query several times for one answer, and one with LIMIT, "
+                "TABLESAMPLE, random() or uuid() may have other rows each time: register its "
+                "result, and give that table"
+            )
     depth = 0
     for token in tokens:
         depth += (token.token_type == kinds.L_PAREN) - (token.token_type == kinds.R_PAREN)

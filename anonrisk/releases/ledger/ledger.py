@@ -431,9 +431,7 @@ class Ledger:
                 return None
             return self._write(connection, entries, {**about, "details": {"states": gone}})
 
-    def erase(
-        self, person: Any, *, by: str, reason: str, ended: Sequence[str] = ()
-    ) -> LedgerEntry:
+    def erase(self, person: Any, *, by: str, reason: str, ended: Sequence[str] = ()) -> LedgerEntry:
         """Take a person out of every state, so that nobody finds them by trying any more.
 
         Their rows stay counted as those of somebody with a random hash, since whoever left with

@@ -51,6 +51,8 @@ class Dialect:
         Whether SQLAlchemy's driver begins a transaction for a query.
     typed_by_cell : bool
         Whether each cell has a type of its own.
+    reads_names_as_texts : bool
+        Whether a name in quotation marks that no column has is a text.
     keeps_steps : bool
         Whether a named query can be told to run once, or once for each use.
     most_grouped : int
@@ -78,6 +80,7 @@ class Dialect:
     begin_within: ClassVar[str] = ""
     begins_itself: ClassVar[bool] = False
     typed_by_cell: ClassVar[bool] = False
+    reads_names_as_texts: ClassVar[bool] = False
     keeps_steps: ClassVar[bool] = True
     most_grouped: ClassVar[int] = 31
     joins_missing: ClassVar[str] = "fast"
@@ -184,7 +187,7 @@ class Dialect:
 
     def listed(self, entry: str, order: str, keys: str, table: str) -> tuple[str, str]:  # noqa: ARG002
         """Return how the entries of each group become one text, in order, and of which table."""
-        return f"STRING_AGG({entry}, ',' ORDER BY {order})", table
+        return f"STRING_AGG({entry}, ',' ORDER BY {order} ASC)", table
 
     def columns_alone(self, query: str) -> str | None:  # noqa: ARG002
         """Return a statement that lists the columns of a query under the names they have in it.
@@ -207,8 +210,8 @@ class Dialect:
         """Return what runs a statement, whatever the caller wants rows to be."""
         raise NotImplementedError
 
-    def plain_texts(self, connection: Any) -> AbstractContextManager[None]:  # noqa: ARG002
-        """Let texts come as texts, whatever the caller wants of a connection."""
+    def plain(self, connection: Any) -> AbstractContextManager[None]:  # noqa: ARG002
+        """Let a connection of the database's own package be as it is unless its owner asks."""
         return nullcontext()
 
     def prepare(self, connection: Callable[[], Any]) -> None:

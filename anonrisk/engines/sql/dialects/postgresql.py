@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cached_property
 from secrets import token_hex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
@@ -13,6 +14,11 @@ from anonrisk.engines.sql.dialects import nested
 from anonrisk.engines.sql.dialects.base import Dialect
 from anonrisk.measures.counts.contents import Spelling
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Floats are fetched as text, and two of them may be one where a session wants fewer digits.
+_ALL_DIGITS = "SET LOCAL extra_float_digits = 3"
 _INSTANTS = ("timestamp without time zone", "timestamp with time zone")
 
 
@@ -45,8 +51,8 @@ class PostgreSQL(Dialect):
         "JOIN pg_namespace AS n ON n.oid = c.relnamespace "
         "WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p')"
     )
-    begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-    begin_within = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_ALL_DIGITS}"
+    begin_within = f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; {_ALL_DIGITS}"
     joins_missing = "apart"
     spelling = Spelling("({} ~ '{}')", "ascii", "chr", "text")
     letters = "C"
@@ -91,6 +97,18 @@ class PostgreSQL(Dialect):
     def in_transaction(self, connection: Any) -> bool:
         """Return whether a connection is in a transaction."""
         return bool(connection.info.transaction_status)
+
+    @contextmanager
+    def plain(self, connection: Any) -> Iterator[None]:
+        """Let the server keep no statement of ours, which a table that is made anew would break."""
+        if not hasattr(connection, "prepare_threshold"):  # that of psycopg2
+            yield
+            return
+        wanted, connection.prepare_threshold = connection.prepare_threshold, None
+        try:
+            yield
+        finally:
+            connection.prepare_threshold = wanted
 
     def cursor(self, connection: Any, *, streams: bool) -> Any:
         """Return what runs a statement; a plain one brings all rows over at once."""

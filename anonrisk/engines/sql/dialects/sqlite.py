@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Not every SQLite has `floor`.
 _DOWN = "(cast({0} as bigint) - (({0}) < cast({0} as bigint)))"
 _WHOLE = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+_SEARCHED = "anonrisk_searched"
 _FUNCTIONS: dict[str, Callable[[str], Any]] = {
     "anonrisk_folded": rules.folded,
     "anonrisk_checked": rules.checked_bits,
@@ -44,10 +45,11 @@ class SQLite(Dialect):
     catalogue = "SELECT schema, name, 1 FROM pragma_table_list WHERE name NOT GLOB 'sqlite_*'"
     begin = "BEGIN"
     typed_by_cell = True
+    reads_names_as_texts = True
     most_grouped = 0
     joins_missing = "sorted"
     spelling = rules.Spelling(
-        "({} regexp '{}')", "unicode", "char", "text", _DOWN, "anonrisk_checked"
+        _SEARCHED + "({}, '{}')", "unicode", "char", "text", _DOWN, "anonrisk_checked"
     )
     letters = "binary"
 
@@ -56,9 +58,21 @@ class SQLite(Dialect):
         """Return what writes statements for sqlite3."""
         return sqlite.dialect(paramstyle="qmark")
 
+    def cell(self, column: Any, kind: str) -> Any:  # noqa: ARG002
+        """Return a column, whatever collation it has; nor is it one that sqlite3 converts."""
+        return sa.collate(column, "BINARY")
+
     def floor(self, number: Any) -> Any:
         """Round a number that is not negative down; not every SQLite has `floor`."""
         return sa.cast(number, sa.BigInteger)
+
+    def matches(self, text: Any, pattern: str) -> Any:
+        """Return whether the whole of a text matches an expression."""
+        return self.contains(text, rf"\A(?:{pattern})\Z")
+
+    def contains(self, text: Any, pattern: str) -> Any:
+        """Return whether a part of a text matches; what REGEXP does, the caller may have said."""
+        return getattr(sa.func, _SEARCHED)(text, pattern, type_=sa.Boolean())
 
     def folded(self, text: Any) -> Any:
         """Return a text without case, spaces and accents; there is no `translate`."""
@@ -97,7 +111,7 @@ class SQLite(Dialect):
         return cursor
 
     @contextmanager
-    def plain_texts(self, connection: Any) -> Iterator[None]:
+    def plain(self, connection: Any) -> Iterator[None]:
         """Let texts come as texts."""
         wanted, connection.text_factory = connection.text_factory, str
         try:
@@ -106,17 +120,20 @@ class SQLite(Dialect):
             connection.text_factory = wanted
 
     def prepare(self, connection: Callable[[], Any]) -> None:
-        """Let a connection match regular expressions, fold spellings and check digits."""
+        """Let a connection match regular expressions, fold spellings and check digits.
+
+        Functions cannot be registered anew while a statement of the caller's is under way.
+        """
         ours = connection()
         try:
-            ours.execute("SELECT 'a' REGEXP 'a'")
+            ours.execute(f"SELECT {_SEARCHED}('a', 'a')")
         except Exception:  # noqa: BLE001 - whatever it says, it cannot
-            ours.create_function("regexp", 2, _searched, deterministic=True)
-        for name, function in _FUNCTIONS.items():
-            ours.create_function(name, 1, _of_known(function), deterministic=True)
+            for name, function in _FUNCTIONS.items():
+                ours.create_function(name, 1, _of_known(function), deterministic=True)
+            ours.create_function(_SEARCHED, 2, _searched, deterministic=True)
 
 
-def _searched(pattern: str, text: str | None) -> bool | None:
+def _searched(text: str | None, pattern: str) -> bool | None:
     return None if text is None else re.search(pattern, text) is not None
 
 
