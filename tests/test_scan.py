@@ -37,6 +37,7 @@ from anonrisk.errors import (
     UnreadableTableError,
     UnsupportedColumnError,
 )
+from anonrisk.releases.release.table_files import TableFiles
 
 pa = pytest.importorskip("pyarrow")
 duckdb = pytest.importorskip("duckdb")
@@ -577,6 +578,22 @@ def test_one_text_that_means_missing_is_not_its_letters(tmp_path):
     for na in ("NA", ["NA"]):
         with anonrisk.scan(path, na=na) as table:
             assert table.anon.classes("sex", missing="drop").n_records == 2
+
+
+@pytest.mark.parametrize("word", [{"na": ["x"]}, {"dtypes": {"a": "text"}}])
+def test_what_is_said_of_texts_is_refused_where_there_are_none(word, tmp_path):
+    path = written(tmp_path / "t.parquet", a=["x"])
+    feather, orc = tmp_path / "t.feather", tmp_path / "t.orc"
+    importlib.import_module("pyarrow.feather").write_feather(pa.table({"a": ["x"]}), feather)
+    importlib.import_module("pyarrow.orc").write_table(pa.table({"a": ["x"]}), orc)
+    table = TableFiles.of({"files": "t.parquet", **word}, "tables.t", tmp_path)
+    for read in (
+        lambda: anonrisk.scan(path, **word),
+        lambda: table.in_memory(files.Wanted()),
+        *(lambda file=file: by_pandas(file, **word) for file in (path, feather, orc)),
+    ):
+        with pytest.raises(ArgumentError, match=f"^--{next(iter(word))} is for CSV"):
+            read()
 
 
 def test_without_its_libraries(tmp_path, monkeypatch):

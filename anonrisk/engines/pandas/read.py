@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.engines.reading import csv_cells, csv_text, files, parquet_files, text_files
-from anonrisk.errors import ArgumentError, UnreadableTableError
+from anonrisk.errors import UnreadableTableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -232,8 +232,7 @@ def read(
     parts = [part for part in paths if isinstance(part, files.Part)]
     parts = parts or files.find([path for path in paths if isinstance(path, str)])
     kind = files.format_of(parts, format)
-    if text.dtypes and kind != "csv":
-        raise ArgumentError("--dtypes is for CSV: other files declare the types of their cells")
+    files.refuse_unheeded(kind, text)
     if kind in files.TYPED:
         return _typed(parts, wanted, kind, progress)
     reading = csv if kind == "csv" else json_lines

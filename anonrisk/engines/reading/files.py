@@ -205,6 +205,16 @@ def format_of(parts: Sequence[Part], text: str | None) -> str:
     )
 
 
+def refuse_unheeded(kind: str, text: TextFormat) -> None:
+    """Reject what a caller says of cells that nobody reads as text: it would change nothing."""
+    if text.dtypes and kind != "csv":
+        raise ArgumentError("--dtypes is for CSV: other tables declare the types of their cells")
+    if text.na and kind not in ("csv", "jsonl", "json"):
+        raise ArgumentError(
+            "--na is for CSV and JSON lines: in other tables make what means missing null"
+        )
+
+
 @contextmanager
 def readable(part: Part, kind: str) -> Iterator[None]:
     """Replace every error of reading a file by one of ours: theirs may quote a cell."""

@@ -19,7 +19,7 @@ from anonrisk.engines.scan.private import FileState, ScannedFiles, path_of
 from anonrisk.engines.sql import SqlEngine, SqlTable
 from anonrisk.engines.sql.guard import guarded
 from anonrisk.engines.sql.schema import SqlSchema
-from anonrisk.errors import ArgumentError, UnreadableTableError, UnsupportedColumnError
+from anonrisk.errors import UnreadableTableError, UnsupportedColumnError
 from anonrisk.measures.counts.question import InHousehold, InPopulation
 
 if TYPE_CHECKING:
@@ -205,5 +205,4 @@ def _refuse_others(parts: Sequence[Part], kind: str, text: TextFormat) -> None:
         )
     if any(str(part.path) == files.STDIN for part in parts):
         raise UnreadableTableError("a pipe is not scanned: name a file")
-    if text.dtypes and kind != "csv":
-        raise ArgumentError("dtypes is for CSV: other files declare the types of their cells")
+    files.refuse_unheeded(kind, text)

@@ -286,8 +286,7 @@ def read(
     options: Mapping[str, str],
 ) -> DataFrame:
     """Read any source of Spark; cells of CSV are text unless the caller says otherwise."""
-    if text.dtypes and format != "csv":
-        raise ArgumentError("--dtypes is for CSV: other sources declare the types of their cells")
+    files.refuse_unheeded(format, text)
     files.refuse_blank(paths)
     if len(set(paths)) < len(paths):
         # Every person in it would have a twin to hide behind.
