@@ -164,6 +164,20 @@ def test_a_column_of_two_kinds_by_pandas(name, tmp_path):
         anonrisk.k(frame, "a")
 
 
+@pytest.mark.parametrize("number", ["0.1234567890123456789", "9007199254740993.0", "1e400"])
+def test_a_number_of_json_that_no_float_keeps(number, tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text(f'{{"a": {number}, "b": 1}}\n{{"a": 0.5}}\n')
+    frame = pandas_read([str(path)], Wanted(), TextFormat())
+    assert anonrisk.k(frame, "b") == 1
+    assert frame["a"].map(str).tolist() == [number, "0.5"]
+    with pytest.raises(AnonRiskError, match="'a' holds values of type NumberWithTooManyDigits"):
+        anonrisk.k(frame, "a")
+    # A weight is a size, not a name.
+    scale = pandas_read([str(path)], Wanted(numbers=frozenset("a")), TextFormat())
+    assert scale["a"].tolist() == [float(number), 0.5]
+
+
 @pytest.mark.parametrize("name", [pytest.param(name, marks=ON_SPARK) for name in MIXED])
 def test_a_column_of_two_kinds_by_spark(name, tmp_path, spark_read):
     (tmp_path / "t.jsonl").write_text(MIXED[name])

@@ -130,6 +130,11 @@ def json_lines(
     files.check_names(wanted, {}, names)
     for cells in columns.values():
         cells.extend([None] * (n_rows - len(cells)))
+    for name in wanted.numbers & columns.keys():
+        cells = columns[name]
+        columns[name] = [
+            float(cell) if isinstance(cell, NumberWithTooManyDigits) else cell for cell in cells
+        ]
     made = {name: _of_objects(cells) for name, cells in columns.items()}
     return [(name, made.get(name)) for name in names], n_rows
 
@@ -178,7 +183,9 @@ def _objects(part: Part, file: Any) -> Iterator[dict[str, Any]]:
 
 def _object(part: Part, line: str, number: int) -> dict[str, Any]:
     try:
-        result = json.loads(line, object_pairs_hook=_pairs, parse_constant=_constant)
+        result = json.loads(
+            line, object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float
+        )
     except (ValueError, RecursionError):
         result = None
     if not isinstance(result, dict):
@@ -189,6 +196,26 @@ def _object(part: Part, line: str, number: int) -> dict[str, Any]:
             f"line {number:,} of {part.shown} is not one JSON object with each key once{hint}"
         )
     return result
+
+
+class NumberWithTooManyDigits:
+    """A number with more digits than a float keeps; an engine refuses to compare it."""
+
+    def __init__(self, text: str) -> None:
+        """Keep the number as it is written."""
+        self._text = text
+
+    def __str__(self) -> str:
+        """Return the number as it is written."""
+        return self._text
+
+    def __float__(self) -> float:
+        """Round the number, where it is measured on a scale."""
+        return float(self._text)
+
+
+def _float(text: str) -> float | NumberWithTooManyDigits:
+    return float(text) if csv_cells.is_float(text) else NumberWithTooManyDigits(text)
 
 
 def _constant(name: str) -> float | None:
