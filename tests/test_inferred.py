@@ -67,6 +67,17 @@ def test_what_is_inferred_is_written_back_and_keeps_values_apart(tmp_path, cells
         assert found.kinds.get("x") in (None, "text")
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_ends_of_lines_in_cells_are_written_so_that_they_are_read(name, tmp_path):
+    table = pd.DataFrame({"a\r": ["x\ry", "\r", "x\r\ny", 'x"\n', " x, "], "b": [*"12345"]})
+    write(table, tmp_path / name, "csv", sep=",", encoding="utf-8")
+    again = read([str(tmp_path / name)], Wanted(), TextFormat())
+    assert again.astype(object).equals(table.astype(object))
+    plain = table.iloc[3:].set_axis(["a", "b"], axis=1)
+    write(plain, tmp_path / "plain.csv", "csv", sep=",", encoding="utf-16")
+    assert (tmp_path / "plain.csv").read_bytes() == plain.to_csv(index=False).encode("utf-16")
+
+
 PEOPLE = pd.DataFrame(
     {
         "age": [str(20 + i * 7 % 60) for i in range(200)],

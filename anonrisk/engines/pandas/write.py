@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING, Any
+import io
+import os
+from typing import TYPE_CHECKING, Any, TextIO
 
 from anonrisk.engines.pandas.unused import without_unused
 from anonrisk.engines.reading import csv_cells, packed
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+
+# Python's writer of CSV puts quotes around the letters that its rows end in: both, because a cell
+# that holds one of them could not be read again.
+_END = "\r\n"
 
 
 def write(
@@ -41,10 +47,25 @@ def write(
             written = {
                 name: frame[name].map(csv_cells.short, na_action="ignore") for name in numbers
             }
-            about: Any = {"index": False, "sep": sep, "encoding": encoding}
-            if path.suffix.casefold() != packed.GZIP:
-                frame.assign(**written).to_csv(beside, **about)
-                return
-            # Neither the hour nor a name goes into the file.
-            with beside.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
-                frame.assign(**written).to_csv(file, **about)
+            about: Any = {"index": False, "sep": sep, "lineterminator": _END}
+            # Neither the hour nor a name goes into the packed file.
+            packs = path.suffix.casefold() == packed.GZIP
+            with (
+                beside.open("wb") as raw,
+                gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if packs else raw as binary,
+                io.TextIOWrapper(binary, encoding, newline="") as text,
+            ):
+                rows: Any = _Rows(text)
+                frame.assign(**written).to_csv(rows, **about)
+
+
+class _Rows:
+    """Rows of CSV, to be written by this machine's ends of lines."""
+
+    def __init__(self, file: TextIO) -> None:
+        """Take where they go."""
+        self._file = file
+
+    def write(self, row: str) -> int:
+        """Write a row."""
+        return self._file.write(row.removesuffix(_END) + os.linesep)

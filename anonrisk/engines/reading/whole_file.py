@@ -32,7 +32,8 @@ def whole_file(path: Path, title: str) -> Iterator[Path]:
         raise
     except OSError as error:
         # pandas has a sentence of its own for a folder that is not there, and no number.
-        why = error.strerror or "there is no such folder"
+        gone = isinstance(error, FileNotFoundError) or error.strerror is None
+        why = "there is no such folder" if gone else error.strerror
         raise UnwritableTableError(f"cannot write {str(path)!r}: {why}") from None
     except ImportError:
         raise MissingLibraryError(
