@@ -208,3 +208,18 @@ def test_a_policy_decides_whether_it_is_written(run):
     assert (
         run("apply", plan, "t.csv", "-o", "mild.json", "--policy", "mild.json", "--force")[0] == 2
     )
+
+
+def test_what_a_policy_takes_for_a_number_is_written_as_it_was(run):
+    rows = ["30,2.50", "30,0.1234567890123456789", "31,x-", "32,1e3", "32,007"]
+    write("t.csv", "\n".join(["age,cost", *rows, ""]).replace("x-", ""))
+    ordered = {"sensitive": "cost", "tcloseness": {"t": 1, "distance": "ordered"}}
+    p = test_cli.policy("p.json", quasi="age", missing_sensitive="value", **ordered)
+    asked = ("--qids", "age", "--k", "2", "--max-suppressed", "0.5", "-o", "plan.json")
+    assert run("plan", "t.csv", *asked)[0] == 0
+    assert run("apply", "plan.json", "t.csv", "-o", "a.csv", "--policy", p)[0] == 0
+    asked = ("--max-suppressed", "0.5", "--apply", "b.csv")
+    assert run("plan", "t.csv", "--policy", p, *asked)[0] == 0
+    for name in ("a.csv", "b.csv"):
+        left = [line.partition(",")[2] for line in Path(name).read_text().splitlines()]
+        assert left == ["cost", "2.50", "0.1234567890123456789", "1e3", "007"]

@@ -94,8 +94,8 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     # First, because a table whose plan is lost cannot be made again next month.
     if resolved is not None:
         replace_file(resolved, f"{plan.to_json()}\n".encode())
-    write_table(args, changed, *to, source.inferred)
     as_it_is = [n for n in frame.columns if n not in (*plan.qids, *plan.leave_out)]
+    write_table(args, changed, to, source.inferred, as_it_is)
     n_left_out = len(frame) - len(changed)
     parts: dict[str, Any] = {"written": str(to[0]), "not_in_plan": as_it_is, "left_out": n_left_out}
     text = f"{written(to[0], as_it_is)}\nRecords left out: {n_left_out:,} of {len(frame):,}"

@@ -29,6 +29,7 @@ from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
     from pathlib import Path
 
     from anonrisk.cli.source import Source
@@ -163,8 +164,8 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
             _judge(policy, plan, frame, changed)
         except ReleaseBlocked as error:
             return blocked(error, args, source)
-        write_table(args, changed, *to, source.inferred)
         as_it_is = [n for n in plan.columns if n not in (*plan.qids, *plan.leave_out)]
+        write_table(args, changed, to, source.inferred, as_it_is)
         parts |= {"written": str(to[0]), "not_in_plan": as_it_is}
         text += "" if args.yaml else f"\n{written(to[0], as_it_is)}"
     n_original = len(frame) if policy is not None and policy.about_removed else None
@@ -209,14 +210,23 @@ def _output_path(args: argparse.Namespace) -> tuple[Path, str] | None:
 
 
 def write_table(
-    args: argparse.Namespace, changed: Any, path: Path, kind: str, inferred: Inferred
+    args: argparse.Namespace,
+    changed: Any,
+    to: tuple[Path, str],
+    inferred: Inferred,
+    as_it_is: Sequence[Any],
 ) -> None:
     """Write a changed table as its name says, text as the table that was read."""
     from anonrisk.engines.pandas.write import write
 
-    text = text_format(args)
+    (path, kind), text = to, text_format(args)
     sep = "\t" if path.suffix.casefold() == ".tsv" else text.sep or ","
     encoding = text.encoding or "utf-8"
+    if kind == "csv":
+        # A policy may take for a number what nobody has asked to write as one.
+        changed = changed.assign(
+            **{n: inferred.written[n] for n in as_it_is if n in inferred.written}
+        )
     write(changed, path, kind, sep=sep, encoding=encoding, short=inferred.short)
 
 

@@ -84,6 +84,9 @@ def csv(
         for name, cells in made.items()
         if isinstance(cells, pd.arrays.FloatingArray) and csv_cells.is_short(read[name].values_seen)
     }
+    for name, cells in made.items():
+        if cells.dtype.kind in "if" and csv_cells.inferred(read[name].values_seen) != "number":
+            found.written[name] = pd.Series(_typed_cells(name, read[name], "text", exact=True))
     return [(name, made.get(name)) for name in [*header, *parts[0].partitions]], n_rows
 
 

@@ -9,7 +9,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from anonrisk.core.columns import nearest
@@ -91,11 +91,14 @@ class Inferred:
         Of these texts, those with numbers that begin with a zero: hardly amounts.
     short : set of str
         Numbers of which whole ones are written without a point.
+    written : dict of str to Series
+        Cells as they are in the files, of numbers that would be written otherwise.
     """
 
     kinds: dict[str, str] = field(default_factory=dict)
     codes: set[str] = field(default_factory=set)
     short: set[str] = field(default_factory=set)
+    written: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
