@@ -374,6 +374,21 @@ def test_what_a_killed_program_left_is_removed_at_the_next_start(tmp_path):
     assert left_in(tmp_path) == []
 
 
+def test_the_private_folder_is_no_part_of_the_table(tmp_path):
+    path = written(tmp_path / "d" / "t.parquet", a=["x"])
+    left = path.parent / f"{PREFIX}left"
+    left.mkdir()
+    (left / "rows.parquet").write_text(SECRET)
+    with anonrisk.scan(path) as table:
+        assert not left.exists()
+        (table.connection.folder / "rows.parquet").write_text(SECRET)
+        assert len(by_pandas(path.parent)) == anonrisk.scan(path.parent).anon.k("a") == 1
+    (left.parent / ".other").mkdir()
+    (left.parent / ".other" / "rows.parquet").write_text(SECRET)
+    with pytest.raises(UnreadableTableError, match="would be skipped"):
+        by_pandas(path.parent)
+
+
 def test_folders_of_others_and_files_are_left_alone(tmp_path, monkeypatch):
     path = written(tmp_path / "t.parquet", a=["x"])
     elsewhere = tmp_path / "elsewhere"

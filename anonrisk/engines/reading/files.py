@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from anonrisk.core.columns import nearest
 from anonrisk.core.paths import is_there, nearest_beside
 from anonrisk.core.render import count_of, shown
-from anonrisk.engines.reading import packed
+from anonrisk.engines.reading import packed, private_folder
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
@@ -392,6 +392,8 @@ def _below(folder: Path) -> Iterator[Path]:
         raise UnreadableTableError(f"cannot look into {where!r}: {error.strerror}")
 
     for top, folders, names in os.walk(folder, onerror=refuse):
+        # What a scan, even one that was killed, has put down beside the files is no part of them.
+        folders[:] = [name for name in folders if not private_folder.is_one(Path(top, name))]
         for name in folders:
             if Path(top, name).is_symlink():
                 where = without_values(str(Path(top, name)))

@@ -16,7 +16,7 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-# Hidden, so that nobody who reads the folder of a table takes it for a part of it.
+# Hidden, so that no other reader of the folder of a table takes it for a part of it.
 PREFIX = ".anonrisk-scan-"
 _NOBODY = -1
 
@@ -33,6 +33,11 @@ class PrivateFolder:
         """Remove the folder with all that is in it."""
         shutil.rmtree(self.path, ignore_errors=True)
         _let_go(self._lock)
+
+
+def is_one(path: Path) -> bool:
+    """Return whether a folder is such a private one, by its name."""
+    return path.name.startswith(PREFIX) and not path.is_symlink()
 
 
 def _made(place: Path) -> tuple[Path, int]:
