@@ -784,6 +784,23 @@ def test_a_table_and_its_population_are_scanned_together(larger, tmp_path, monke
         assert scanned == (size < 1_000_000)
 
 
+@pytest.mark.parametrize("refused", ["t", "p"])
+def test_a_table_is_not_scanned_where_its_population_cannot_be(
+    refused, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(large, "LARGE", 0)
+    stays = {name: [dt.timedelta(1) if name == refused else 1] * 4 for name in "tp"}
+    table, people = (
+        written(tmp_path / f"{name}.parquet", zip=["a"] * 4, stay=stays[name]) for name in "tp"
+    )
+    budgets = {"k": 2, "risk": {"journalist": {"highest": 0.5}}}
+    policy = anonrisk.Policy(quasi=["zip"], insensitive=["stay"], **budgets)
+    (tmp_path / "p.json").write_text(policy.to_json())
+    words = ["check", str(table), "--policy", str(tmp_path / "p.json"), "--population"]
+    assert main([*words, str(people), "--json"]) == 0
+    assert "scan" not in json.loads(capsys.readouterr().out)["engine"]
+
+
 def test_pipes_and_json_lines_are_read_into_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(large, "LARGE", 0)
     path = tmp_path / "t.jsonl"

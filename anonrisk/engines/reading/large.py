@@ -6,10 +6,12 @@ takes.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from anonrisk.engines.reading import files, packed
+from anonrisk.errors import AnonRiskError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,12 +44,34 @@ def opened(
         return None
     from anonrisk.engines.scan.table import ScanTable
 
+    about = wanted, text, format
+    if any(_refuses(each, *about) for each, kind in tables if kind == "parquet" and each != parts):
+        return None
     table = ScanTable.opened(parts, wanted, text, format=format)
-    asked = table.names if wanted.columns is None else wanted.columns
-    if table.columns.refused.keys() & {*asked}:
+    if _refused(table, wanted):
         table.close()
         return None
     return table
+
+
+def _refuses(
+    parts: Sequence[Part],
+    wanted: Wanted,
+    text: TextFormat,
+    format: str | None,  # noqa: A002
+) -> bool:
+    """Return whether a scan of files refuses a column, as it does of Parquet alone."""
+    from anonrisk.engines.scan.table import ScanTable
+
+    # What else is wrong with another table is said when that one is read.
+    with suppress(AnonRiskError), ScanTable.opened(parts, wanted, text, format=format) as table:
+        return _refused(table, wanted)
+    return False
+
+
+def _refused(table: ScanTable, wanted: Wanted) -> bool:
+    asked = table.names if wanted.columns is None else wanted.columns
+    return not table.columns.refused.keys().isdisjoint(asked)
 
 
 def is_large(parts: Sequence[Part], kind: str) -> bool:
