@@ -380,7 +380,8 @@ def _inside(folder: Path, base: Path) -> list[Part]:
     files = sorted(_below(folder))
     parts = [Part(path, _partitions(base, path)) for path in files if _is_part(folder, path)]
     if not parts:
-        raise UnreadableTableError(f"there is no file in the folder {str(folder)!r}")
+        where = without_values(str(folder))
+        raise UnreadableTableError(f"there is no file in the folder {where!r}")
     return parts
 
 
