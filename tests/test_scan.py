@@ -258,6 +258,12 @@ def test_folders_are_columns(tmp_path):
             assert table.anon.classes(qid) == frame.anon.classes(qid), qid
 
 
+def test_a_column_may_have_any_name_beside_folders(tmp_path):
+    written(tmp_path / "t" / "c=NL" / "1.parquet", **{"Anonrisk File": ["x"]})
+    with anonrisk.scan(tmp_path / "t") as table:
+        assert table.anon.k(["c", "Anonrisk File"]) == 1
+
+
 def test_a_star_in_a_name_is_a_star(tmp_path):
     written(tmp_path / "d[1]" / "a*.parquet", a=["x"])
     written(tmp_path / "d[1]" / "ab?.parquet", a=["x", "y"])

@@ -136,11 +136,13 @@ def _alike(table: ParquetFiles, group: Sequence[int]) -> str:
     if not table.folders:
         return f"SELECT {', '.join(cells)} FROM read_parquet([{paths}], {options}) AS t({columns})"
     cells += [f"f{i} AS c{len(cells) + i}" for i in range(len(table.folders))]
+    # DuckDB refuses a name that a column of the files has.
+    file = f"anonrisk_{token_hex(8)}"
     rows = ", ".join(_row(part) for part in parts)
     keys = ", ".join(["name", *(f"f{i}" for i in range(len(table.folders)))])
     return (
         f"SELECT {', '.join(cells)} FROM read_parquet([{paths}], {options}, "
-        f"filename = 'anonrisk file') AS t({columns}, file) "
+        f"filename = '{file}') AS t({columns}, file) "
         f"JOIN (VALUES {rows}) AS folders({keys}) ON folders.name = t.file"
     )
 
