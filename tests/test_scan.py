@@ -258,6 +258,24 @@ def test_folders_are_columns(tmp_path):
             assert table.anon.classes(qid) == frame.anon.classes(qid), qid
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_a_folder_means_the_same_beside_all_files(kind, tmp_path):
+    for value in ("x", "", "__HIVE_DEFAULT_PARTITION__"):
+        path = written(tmp_path / f"k={value}" / f"t.{kind}", a=["x"])
+        if kind != "parquet":
+            path.write_text("a\nx\n" if kind == "csv" else '{"a": "x"}\n{"a": ""}\n')
+    about = {} if kind == "parquet" else {"na": ["x"]}
+    frame = by_pandas(tmp_path, **about)
+    assert set(frame["k"].dropna()) == {"x"}
+    assert frame.anon.classes("k", missing="drop").n_records == (2 if kind == "jsonl" else 1)
+    if kind == "jsonl":
+        # Of JSON the empty text is a value, whatever else is missing.
+        assert set(frame["a"].dropna()) == {""}
+        return
+    with anonrisk.scan(tmp_path, **about) as table:
+        assert table.anon.classes("k") == frame.anon.classes("k")
+
+
 def test_a_column_may_have_any_name_beside_folders(tmp_path):
     written(tmp_path / "t" / "c=NL" / "1.parquet", **{"Anonrisk File": ["x"]})
     with anonrisk.scan(tmp_path / "t") as table:

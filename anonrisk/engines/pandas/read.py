@@ -108,7 +108,7 @@ def json_lines(
     found: Inferred,  # noqa: ARG001
 ) -> tuple[Columns, int]:
     """Read files of one JSON object a line; a key that a line lacks is a missing value."""
-    missing = {"", *text.na} if text.na else set()
+    missing, folders = set(text.na), parts[0].partitions
     names: dict[str, None] = {}
     columns: dict[str, list[Any]] = {}
     n_rows = 0
@@ -119,7 +119,8 @@ def json_lines(
         if wanted.columns is None or name in wanted.columns or nested or name in columns:
             cells = columns.setdefault(name, [])
             cells.extend([None] * (n_rows - len(cells)))
-            cells.append(None if isinstance(cell, str) and cell in missing else cell)
+            absent = isinstance(cell, str) and cell in missing and name not in folders
+            cells.append(None if absent else cell)
 
     for part in parts:
         with files.readable(part, "JSON lines"), text_files.opened(part, text.encoding) as file:

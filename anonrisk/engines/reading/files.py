@@ -48,8 +48,8 @@ _SUFFIXES = {
 }
 _TABBED = (".tsv", ".tab")
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
-# What Hive and Spark call the folder of rows that have no value in the column.
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+# What Hive and Spark call the folder of rows that have no value in the column, and others do.
+_NO_VALUE = ("__HIVE_DEFAULT_PARTITION__", "")
 
 
 @dataclass(frozen=True)
@@ -494,7 +494,9 @@ def _hidden(base: Path, path: Path) -> bool:
 
 def _partitions(base: Path, path: Path) -> dict[str, str | None]:
     pairs = [piece.split("=", 1) for piece in path.relative_to(base).parts[:-1] if "=" in piece]
-    return {unquote(key): None if value == _NO_VALUE else unquote(value) for key, value in pairs}
+    return {
+        unquote(key): unquote(value) if value not in _NO_VALUE else None for key, value in pairs
+    }
 
 
 def _format_by_name(path: Path) -> str | None:

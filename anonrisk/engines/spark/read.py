@@ -41,14 +41,14 @@ def typed(
     """
     projection = Projection.of(frame)
     f = projection.functions
-    markers = ["", *text.na] if csv or text.na else []
+    markers = ["", *text.na] if csv else list(text.na)
     kinds = dict.fromkeys(wanted.numbers, "number") if csv else {}
     kinds.update(text.dtypes)
     cells: list[Column] = []
     for position, field in enumerate(projection.fields):
         column = f.col(f"c{position}")
-        if markers and field.dataType.typeName() == "string":
-            missing = markers if position < n_inside else [""]
+        missing = markers if position < n_inside else [""]
+        if missing and field.dataType.typeName() == "string":
             column = f.when(~column.isin(missing), column)
         cells.append(column)
     names = projection.names
