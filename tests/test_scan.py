@@ -834,6 +834,13 @@ def test_pipes_and_json_lines_are_read_into_memory(tmp_path, monkeypatch):
         assert large.opened([part], files.Wanted(), files.TextFormat(), kind) is None
 
 
+def test_a_file_that_is_damaged_inside_is_said_to_be(tmp_path):
+    path = written(tmp_path / "t.parquet", x=[f"{SECRET}{i}" for i in range(9)])
+    path.write_bytes(path.read_bytes().replace(SECRET.encode(), b"\xff" * len(SECRET)))
+    with anonrisk.scan(path) as table, pytest.raises(EngineError, match="a file is damaged"):
+        table.anon.k("x")
+
+
 def test_errors_hold_no_cell(tmp_path):
     path = written(tmp_path / "t.parquet", x=[SECRET], y=[[SECRET]])
     with anonrisk.scan(path) as table:

@@ -31,6 +31,7 @@ def guarded(doing: str) -> Iterator[None]:
         raise_alone(
             EngineError(
                 f"the database could not {doing} ({type(error).__name__}); its message is "
-                "withheld because it may quote a cell. Look for it in the database's log."
+                "withheld because it may quote a cell. A server keeps it in its log; a database in "
+                "this process keeps none: see whether a file is damaged, or the disk is full."
             )
         )
