@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,11 +65,21 @@ def in_type(column: pd.Series[Any], values: NDArray[Any]) -> Any:
     return (made.mask(missing) if missing.any() else made).array
 
 
-def as_decimal(number: Any, places: int) -> Decimal:
+def as_decimal(number: Any, places: int, rounding: str | None = None) -> Decimal:
     """Write a number as a decimal with so many places."""
     return Decimal(repr(number) if isinstance(number, float) else int(number)).quantize(
-        Decimal(1).scaleb(-places), context=_EXACT
+        Decimal(1).scaleb(-places), rounding, context=_EXACT
     )
+
+
+def decimal_ends(
+    bottom: float | None, top: float | None, places: int
+) -> tuple[Decimal | None, Decimal | None]:
+    """Write the ends of a column inwards, so that no cell lies beyond what was asked for."""
+    low = None if bottom is None else as_decimal(bottom, places, ROUND_CEILING)
+    high = None if top is None else as_decimal(top, places, ROUND_FLOOR)
+    # Where no decimal is between them, the one above.
+    return low, high if low is None or high is None else max(low, high)
 
 
 def places_of(column: pd.Series[Any]) -> int:

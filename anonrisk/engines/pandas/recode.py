@@ -11,7 +11,7 @@ from anonrisk.core import radix
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.encode import column_of
-from anonrisk.engines.pandas.numbers import as_decimal, bounds, places_of, type_decides
+from anonrisk.engines.pandas.numbers import bounds, decimal_ends, places_of, type_decides
 from anonrisk.engines.pandas.table import PandasTable, plain
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
@@ -212,8 +212,7 @@ def _clipped(column: pd.Series[Any], recoding: TopBottom, name: Name) -> Any:
                 raise ArgumentError(f"column {name!r} holds whole numbers: top and bottom must too")
         ends = {key: None if end is None else int(end) for key, end in ends.items()}
     elif kind == "decimal":
-        places = places_of(column)
-        ends = {k: None if end is None else as_decimal(end, places) for k, end in ends.items()}
+        ends["lower"], ends["upper"] = decimal_ends(bottom, top, places_of(column))
     try:
         return column.clip(**ends).astype(column.dtype).array
     except (TypeError, NotImplementedError):

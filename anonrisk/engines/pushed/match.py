@@ -101,12 +101,14 @@ class Sides:
     def _check_types(self, held: dict[Name, str], population: PushedTable) -> None:
         names = self.question.columns
         others = population.hold(dict.fromkeys(names, "quasi-identifier of the population"))
-        for name in names:
+        pairs = {name: (held[name], others[name]) for name in names}
+        pairs |= self.table.unlike(population, names)
+        for name, (ours, theirs) in pairs.items():
             # What holds nothing is like any other.
-            if held[name] != others[name] and "nothing" not in {held[name], others[name]}:
+            if ours != theirs and "nothing" not in {ours, theirs}:
                 raise UnsupportedColumnError(
-                    f"quasi-identifier {name!r} mixes types: {held[name]} in the release, "
-                    f"{others[name]} in the population"
+                    f"quasi-identifier {name!r} mixes types: {ours} in the release, "
+                    f"{theirs} in the population"
                 )
 
     @property

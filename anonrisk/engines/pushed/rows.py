@@ -44,6 +44,9 @@ class PushedTable(Protocol):
     def hold(self, roles: Mapping[Name, str]) -> dict[Name, str]:
         """Return what columns hold, in the words of `engines.order`, but numbers by their kind."""
 
+    def unlike(self, other: Any, names: Iterable[Name]) -> dict[Name, tuple[str, str]]:
+        """Return columns of which rows below each other would be changed: their types, by table."""
+
     def beside(self, other: Any) -> Self:
         """Take another table that is asked in one statement with this one."""
 

@@ -35,9 +35,12 @@ def clock(projection: Projection, name: Name, *, calendar: bool = False) -> Any:
 
 def instant(projection: Projection, name: Name) -> Any:
     """Return microseconds since 1970 UTC; a timestamp without a zone is read as UTC."""
-    f = projection.functions
-    column = projection.column(name)
     kind = projection.fields[projection.names.index(str(name))].dataType.typeName()
+    return microseconds(projection.functions, projection.column(name), kind)
+
+
+def microseconds(f: Any, column: Any, kind: str) -> Any:
+    """Return the same of a column of that type."""
     if kind == "timestamp":
         return f.unix_micros(column)
     days = f.datediff(f.to_date(column), f.lit("1970-01-01").cast("date")).cast("long")

@@ -246,13 +246,17 @@ def _cells(
     if kind == rules.NESTED:
         text = _nested(projection, name, keys)
     elif kind == rules.NUMBER:
+        text, value = nothing, projection.column(name)
+        if _is_of_kind(projection, name, "float"):
+            # As it is written: as a double it has many more digits.
+            value = value.cast("string")
+        value = value.cast("double")
         # Inside a struct Spark tells 0.0 from -0.0.
-        text, value = nothing, projection.column(name).cast("double")
         number = f.when(value == f.lit(0.0), f.lit(0.0)).otherwise(value)
     elif kind == rules.OTHER:
         text = (
             f.hex(projection.column(name).cast("binary"))
-            if _is_binary(projection, name)
+            if _is_of_kind(projection, name, "binary")
             else (projection.column(name).cast("string"))
         )
     else:
@@ -268,9 +272,9 @@ def _cells(
     return made
 
 
-def _is_binary(projection: Projection, name: Name) -> bool:
+def _is_of_kind(projection: Projection, name: Name, kind: str) -> bool:
     field = projection.fields[projection.names.index(str(name))]
-    return bool(field.dataType.typeName() == "binary")
+    return bool(field.dataType.typeName() == kind)
 
 
 def _nested(projection: Projection, name: Name, keys: tuple[str, ...]) -> Any:

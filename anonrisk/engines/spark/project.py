@@ -70,7 +70,7 @@ class Projection:
         if type_name == "void":
             return f"cast({column} as string)"
         if type_name == "string" and getattr(kind, "collation", _BINARY) != _BINARY:
-            return f"collate({column}, '{_BINARY}')"
+            return f"({column} collate {_BINARY})"
         return column
 
     def in_struct(self, name: Name, column: Column) -> Column:

@@ -61,7 +61,7 @@ def _canonical(projection: Projection, step: Pseudonymisation) -> Any:
     if kind in _WHOLE:
         return f.concat(f.lit("i"), column.cast("string"))
     if kind == "date":
-        return f.concat(f.lit("d"), f.date_format(column, "yyyy-MM-dd"))
+        return f.concat(f.lit("d"), column.cast("string"))
     if kind in ("timestamp", "timestamp_ntz"):
         return f.concat(f.lit("t"), instant(projection, step.column).cast("string"))
     raise refused(step.column, kind)

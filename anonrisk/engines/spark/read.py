@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z"
+_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\z"
 _WHOLE = r"^[+-]?[0-9]{1,18}\z"
 # Numbers of up to 15 digits are kept apart by floats, but for the smallest ones.
 _DIGITS, _SMALLEST = 15, 2.3e-308
@@ -83,7 +84,9 @@ def _check(
     for name, kind in kinds.items():
         column = columns[name]
         if kind == "date":
-            fits = f.try_to_timestamp(column, f.lit("yyyy-MM-dd")).isNotNull()
+            # The parser of a session may take what follows a date.
+            written = f.when(column.rlike(_DAY), column)
+            fits = f.try_to_timestamp(written, f.lit("yyyy-MM-dd")).isNotNull()
             exact = f.lit(True)  # noqa: FBT003
         else:
             fits = column.rlike(_NUMBER)

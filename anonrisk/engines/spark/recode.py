@@ -7,12 +7,15 @@ from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines import limits, refusals
+from anonrisk.engines.pandas.numbers import decimal_ends
+from anonrisk.engines.spark.clock import whole_part
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rewrite import refusing
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.change import UnseenCounts
+from anonrisk.measures.counts.tally import MICROSECONDS
 from anonrisk.measures.recode import (
     Bins,
     DatePart,
@@ -171,7 +174,8 @@ def _clipped(projection: Projection, name: Name, recoding: TopBottom) -> Any:
         if whole and end is not None and end != int(end):
             raise ArgumentError(f"column {name!r} holds whole numbers: top and bottom must too")
     new = column
-    low, high = limits.ends_within(recoding, name, bounds(kind))
+    ends: tuple[Any, Any] = limits.ends_within(recoding, name, bounds(kind))
+    low, high = decimal_ends(*ends, kind.scale) if kind.typeName() == "decimal" else ends
     if high is not None:
         top = f.lit(high).cast(kind)
         new = f.when(column > top, top).otherwise(new)
@@ -216,15 +220,14 @@ def day(projection: Projection, name: Name) -> Any:
     f, column = projection.functions, projection.column(name)
     if type_of(projection, name).typeName() != "timestamp":
         return column.cast("date")
-    days = f.floor(f.unix_micros(column) / f.lit(86_400_000_000)).cast("int")
-    return f.date_from_unix_date(days)
+    return f.date_from_unix_date(whole_part(f, f.unix_micros(column), MICROSECONDS).cast("int"))
 
 
 def _period(projection: Projection, date: Column, recoding: DatePart) -> Any:
     f = projection.functions
 
     def padded(number: Column, width: int) -> Any:
-        return f.lpad(number.cast("string"), width, "0")
+        return f.when(number.isNotNull(), f.format_string(f"%0{width}d", number))
 
     # The year of a week is that of its Thursday.
     year = f.year(f.date_add(f.trunc(date, "week"), 3) if recoding.part == "week" else date)

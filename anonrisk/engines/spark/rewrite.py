@@ -77,12 +77,14 @@ def size_of_class(projection: Projection, question: Question) -> Any:
         unit = projection.column(question.unit)
         rank = f.dense_rank().over(of_class.orderBy(unit))
         size = f.max(rank).over(of_class)
-        size = refusing(projection, unit.isNull(), f"unit {question.unit!r} is missing", size)
     incomplete = projection.any_missing(columns)
     if question.missing == "drop":
-        return f.when(~incomplete, size)
+        size = f.when(~incomplete, size)
     if question.missing == "error":
-        return refusing(projection, incomplete, "a quasi-identifier is missing", size)
+        size = refusing(projection, incomplete, "a quasi-identifier is missing", size)
+    if question.unit is not None:
+        lost = projection.column(question.unit).isNull()
+        size = refusing(projection, lost, f"unit {question.unit!r} is missing", size)
     return size
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from anonrisk.measures.counts import bounds
 from anonrisk.measures.formula import ALL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 _WHOLE = ("byte", "short", "integer", "long")
 _NUMBERS = (*_WHOLE, "float", "double", "decimal")
+_MOST_DIGITS = 38
+_BEGAN = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def numbered(table: DataFrame, step: Numbered) -> DataFrame:
@@ -84,9 +87,11 @@ def _literal(f: Any, value: Any, type_: DataType) -> Any:
         plain = plain.item()
     if isinstance(plain, pd.Timestamp) and plain.nanosecond:
         return None
-    # As text, because Python's own zone and calendar must have no part in it.
+    # As text or number, because Python's own zone and calendar must have no part in it.
     if name == "date" or (name == "timestamp_ntz" and plain.tzinfo is None):
         return f.lit(plain.isoformat()).cast(name)
+    if name == "timestamp" and isinstance(plain, dt.datetime) and plain.tzinfo is not None:
+        return f.timestamp_micros(f.lit((plain - _BEGAN) // dt.timedelta(microseconds=1)))
     return f.lit(plain)
 
 
@@ -173,6 +178,17 @@ class SparkTable:
         first = self.fetch_rows(pair, "look at the first records", _LOOKED_AT)
         return len({row["pair"] for row in first}) >= _MOSTLY * len(first)
 
+    def unlike(self, other: SparkTable, names: Iterable[Name]) -> dict[Name, tuple[str, str]]:
+        """Return columns that a union would change: clocks beside instants, decimals too long."""
+        with guarded("read the schema"):
+            of_each = [{f.name: f.dataType for f in x.frame.schema.fields} for x in (self, other)]
+        types = {name: [fields[str(name)] for fields in of_each] for name in names}
+        return {
+            name: (ours.simpleString(), theirs.simpleString())
+            for name, (ours, theirs) in types.items()
+            if _changed_by_union(ours, theirs)
+        }
+
     def hold(self, roles: Mapping[Name, str]) -> dict[Name, str]:
         """Return what columns hold, by their types."""
         with guarded("read the schema"):
@@ -198,9 +214,20 @@ class SparkTable:
     def check_types(self, roles: Mapping[Name, str], ends: Mapping[Name, tuple[Any, Any]]) -> None:
         """Do nothing: a column of Spark has one type."""
 
-    def group_labels(self, _: Name, labels: Sequence[Any]) -> list[Any]:
-        """Return the values of a column as Python knows them."""
-        return list(labels)
+    def group_labels(self, by: Name, labels: Sequence[Any]) -> list[Any]:
+        """Return the values of a column as Python knows them; instants come as numbers."""
+        if not _is_instant(self.frame.schema[str(by)]):
+            return list(labels)
+        return [x if x is None else _BEGAN + dt.timedelta(microseconds=x) for x in labels]
+
+
+def _changed_by_union(ours: DataType, theirs: DataType) -> bool:
+    names = {ours.typeName(), theirs.typeName()}
+    if names == {"decimal"}:
+        both: list[Any] = [ours, theirs]
+        digits = max(x.precision - x.scale for x in both) + max(x.scale for x in both)
+        return bool(digits > _MOST_DIGITS)
+    return names == {"timestamp", "timestamp_ntz"}
 
 
 def label_of(cell: Any) -> Any:
@@ -211,6 +238,17 @@ def label_of(cell: Any) -> Any:
 def frame_of(rows: Rows) -> DataFrame:
     """Make a table of Spark; nothing runs yet."""
     return _Made().of(rows)
+
+
+def _text(projection: Projection, q: str, name: Name) -> str:
+    """Write a cell; of a group an instant as a number, which no clock on the way changes."""
+    text = projection.text(name)
+    instant = q == "g" and _is_instant(projection.fields[projection.names.index(str(name))])
+    return f"unix_micros({text})" if instant else text
+
+
+def _is_instant(field: Any) -> bool:
+    return bool(field.dataType.typeName() == "timestamp")
 
 
 @dataclass
@@ -228,7 +266,7 @@ class _Made:
     def _step(self, rows: Rows) -> DataFrame:  # noqa: C901, PLR0911
         if isinstance(rows, steps.Cells):
             projection = Projection.of(rows.table.frame)
-            texts = (f"{projection.text(name)} as {q}" for q, name in rows.names.items())
+            texts = (f"{_text(projection, q, name)} as {q}" for q, name in rows.names.items())
             return select(projection.table, *texts)
         table, *others = map(self.of, rows.inputs)
         match rows:

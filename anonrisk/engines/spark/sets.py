@@ -11,6 +11,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines import refusals
+from anonrisk.engines.spark.clock import microseconds
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.project import Projection, refuse_nested
@@ -321,8 +322,8 @@ class SparkSets:
             return self._values[i].cast("double")
         if kind == "date":
             return f.unix_date(self._values[i]).cast("double")
-        if kind == "timestamp":
-            return f.unix_micros(self._values[i]).cast("double")
+        if kind in ("timestamp", "timestamp_ntz"):
+            return microseconds(f, self._values[i], kind).cast("double")
         return None
 
     def shapes(self) -> list[Shape]:
@@ -407,7 +408,8 @@ def _of_texts(rows: Sequence[Row], n_values: int) -> FirstCharacters | Commonest
 
 
 def _whole(pattern: str) -> str:
-    return f"\\A(?:{pattern})\\z"
+    # To Java more signs than one end a line.
+    return "\\A(?:" + pattern.replace(".*", r"[^\n]*") + ")\\z"
 
 
 def _class_sizes(rows: list[Row], **about: Any) -> ClassCounts:

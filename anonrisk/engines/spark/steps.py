@@ -16,7 +16,7 @@ from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import bounds, kind_of, replaced, type_of
 from anonrisk.engines.spark.tally import tally, values_of
-from anonrisk.errors import TooManyClassesError, TooManyRecordsError
+from anonrisk.errors import TooManyClassesError, TooManyRecordsError, UnsupportedColumnError
 from anonrisk.measures.counts.tally import DATES, MICROSECONDS, NUMBERS
 
 if TYPE_CHECKING:
@@ -53,8 +53,15 @@ def microaggregate(frame: DataFrame, columns: Qid, k: int) -> DataFrame:
         moved = means_of_several(replace(counted, domains=typed), k)
         old = [counted.domains[n].values[counted.codes[n]].tolist() for n in columns]
         rows = [*old, *(new.tolist() for new in moved.values())]
+    lines = list(zip(*rows, strict=True))
+    if len({line[: len(columns)] for line in lines}) < len(lines):
+        # Joined by those, one record would become two.
+        raise UnsupportedColumnError(
+            f"{', '.join(map(repr, columns))} hold numbers of more digits than a floating-point "
+            "number keeps, which Spark cannot microaggregate; round them first"
+        )
     with guarded("microaggregate"):
-        return _joined(projection, columns, list(zip(*rows, strict=True)))
+        return _joined(projection, columns, lines)
 
 
 def _by_type(projection: Projection, name: Name, domain: Domain) -> Domain:
@@ -108,7 +115,10 @@ def _back(projection: Projection, name: Name, number: Column) -> Any:
         rest = number - f.unix_date(days).cast("long") * f.lit(MICROSECONDS)
         seconds = f.make_dt_interval(f.lit(0), f.lit(0), f.lit(0), rest / f.lit(1_000_000))
         return days.cast("timestamp_ntz") + seconds
-    return number.cast(type_of(projection, name))
+    type_ = type_of(projection, name)
+    # As pandas rounds: halves to the even digit.
+    rounded = f.bround(number, type_.scale) if type_.typeName() == "decimal" else number
+    return rounded.cast(type_)
 
 
 def perturb(frame: DataFrame, noise: Noise) -> DataFrame:

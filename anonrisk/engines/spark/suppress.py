@@ -10,6 +10,7 @@ from anonrisk.engines import refusals
 from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.table import PandasTable
+from anonrisk.engines.spark.clock import microseconds
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.project import Projection
@@ -47,7 +48,7 @@ def cells(frame: DataFrame, change: CellSuppression | ChosenCells) -> DataFrame:
 def _chosen(frame: DataFrame, change: ChosenCells) -> DataFrame:
     """Make cells missing that a function chooses by the keys of the table, on the driver."""
     projection, qid = Projection.of(frame), change.question.qid
-    cells = {name: _comparable(projection, name) for name in qid}
+    cells = {name: cell(projection, name) for name in qid}
     result = brought(projection.table, cells, bounds.MAX_CLASSES)
     if result is None:
         raise refusals.too_many_classes(bounds.MAX_CLASSES)
@@ -56,12 +57,6 @@ def _chosen(frame: DataFrame, change: ChosenCells) -> DataFrame:
         return frame
     chosen = change.choose([_codes(rows, name) for name in qid], counts)
     return _without(projection, cells, rows, chosen) if chosen.any() else frame
-
-
-def _comparable(projection: Projection, name: Name) -> Any:
-    """Return a cell in a form that goes to the driver and back as it is."""
-    decimal = type_of(projection, name).typeName() == "decimal"
-    return projection.column(name) if decimal else cell(projection, name)
 
 
 def _codes(rows: pd.DataFrame, name: Name) -> Codes:
@@ -165,8 +160,24 @@ class _Marking:
         left = collect(classes.where(f.col("n") < self.k).limit(1))
         if not left:
             return None
-        order = [f.col(q).cast("string").asc_nulls_first() for q in self.qs]
-        others = collect(classes.where(f.col("n") >= self.k).orderBy("n", *order).limit(1))
-        if not others:
+        texts = [self._written(q) for q in self.qs]
+        order = [text.asc_nulls_first() for text in texts]
+        others = classes.where(f.col("n") >= self.k).orderBy("n", *order).limit(1)
+        chosen = collect(others.select(*texts))
+        if not chosen:
             refusals.check_k(self.k, left[0]["n"])
-        return reduce(and_, (f.col(q).eqNullSafe(f.lit(others[0][q])) for q in self.qs))
+        pairs = zip(texts, chosen[0], strict=True)
+        return reduce(and_, (text.eqNullSafe(f.lit(value)) for text, value in pairs))
+
+    def _written(self, q: str) -> Any:
+        """Write a cell as a text: an instant of Python's would be read by other clocks."""
+        f, name = self.f, self.question.qid[self.qs.index(q)]
+        kind = "string" if self.text else type_of(self.projection, name).typeName()
+        if kind in ("timestamp", "timestamp_ntz"):
+            return microseconds(f, f.col(q), kind).cast("string")
+        if kind == "binary":
+            return f.hex(q)
+        # The texts of two zeros differ.
+        zero = kind in ("float", "double")
+        text = f.col(q).cast("string")
+        return f.when(f.col(q) == 0, f.lit("0")).otherwise(text) if zero else text

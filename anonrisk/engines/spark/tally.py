@@ -98,7 +98,7 @@ def cell(projection: Projection, name: Name) -> Any:
             if type_of(projection, name).typeName() == "binary"
             else column.cast("string")
         )
-    return column.cast("double") if type_of(projection, name).typeName() == "decimal" else column
+    return column
 
 
 def _collapsed(projection: Projection, names: Qid) -> dict[Name, Any]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 # Numbers of statements that are no columns: of all rows, of folded spellings.
 _ROWS, _FOLDED = -1, 1_000_000
+_SHORT_FLOATS = ("FLOAT", "real", "Float16", "Float32")
 # So many columns share a statement.
 _TOGETHER = 16
 _NUMBERS = {"whole numbers", "floats", "decimals"}
@@ -89,9 +90,14 @@ def _columns(table: SqlTable, names: Qid) -> dict[Name, tuple[Any, str]]:
     return {
         name: _unsupported(table, name)
         if name in unsupported
-        else (table.cell(name, kinds[name]), _held(kinds[name]))
+        else (_as_written(table.cell(name, kinds[name]), kinds[name]), _held(kinds[name]))
         for name in names
     }
+
+
+def _as_written(cell: Any, kind: str) -> Any:
+    """Return a float of 4 bytes as a double by its digits: as it is it has many more."""
+    return sa.cast(sa.cast(cell, sa.Text), sa.Double()) if kind in _SHORT_FLOATS else cell
 
 
 def _unsupported(table: SqlTable, name: Name) -> tuple[Any, str]:

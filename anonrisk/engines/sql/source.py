@@ -98,7 +98,7 @@ class SqlSource:
         Between grave accents, a name that no column has is no text.
         """
         quoted = ("`" + name.replace("`", "``") + "`" for name in dict.fromkeys(names))
-        nothing = sa.select(*map(sa.literal_column, quoted)).select_from(self.source)
+        nothing: Any = sa.select(*map(sa.literal_column, quoted)).select_from(self.source)
         try:
             self.fetch(nothing.where(sa.false()), "list the columns")
         except EngineError:

@@ -176,6 +176,17 @@ class SqlTable(SqlSource):
             for name, kind in kinds.items()
         }
 
+    def unlike(self, other: SqlTable, names: Iterable[Name]) -> dict[Name, tuple[str, str]]:
+        """Return columns that a union would change: clocks beside instants."""
+        roles = dict.fromkeys(names, "column")
+        ours, theirs = self.kinds(roles), other.kinds(roles)
+        return {
+            name: (ours[name], theirs[name])
+            for name in roles
+            if {kind_of_cells(kinds[name]) for kinds in (ours, theirs)} == {"timestamps"}
+            and _has_zone(ours[name]) != _has_zone(theirs[name])
+        }
+
     def beside(self, other: SqlTable) -> SqlTable:
         """Take another table of the same database."""
         if not same_place(self.database, other.database):
@@ -206,6 +217,10 @@ class SqlTable(SqlSource):
     def holds(self, name: Name, role: str = "column") -> str:
         """Return what a column holds, in the words of `equality`."""
         return kind_of_cells(self.kinds({name: role})[name])
+
+
+def _has_zone(kind: str) -> bool:
+    return "with " in kind.lower()
 
 
 @dataclass(frozen=True)
