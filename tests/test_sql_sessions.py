@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import sqlite3
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import anonrisk
 from anonrisk import Policy
+from anonrisk.engines import engine_for
 from anonrisk.errors import UnsupportedColumnError, UnsupportedFrameError
+from anonrisk.measures.counts.contents import CellContents
 
 sa = pytest.importorskip("sqlalchemy")
 pytest.importorskip("sqlglot")
@@ -166,6 +170,39 @@ def test_decimals_of_many_digits_stay_apart_in_a_plan(kind, request):
     plan = people.anon.plan("n", 2)
     assert (plan.before.k, plan.after.k) == (1, 8)
     assert people.anon.utility("n", original=people).mutual_information == pytest.approx(3)
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "postgresql", "datafusion"])
+def test_instants_and_clocks_are_no_population_of_each_other(kind, request):
+    clock = "CAST('2020-01-01 12:00:00' AS TIMESTAMP)"
+    instant = f"{clock} AT TIME ZONE 'UTC'"
+    if kind == "duckdb":
+        connection = pytest.importorskip("duckdb").connect()
+    elif kind == "postgresql":
+        connection = sa.create_engine(request.getfixturevalue("postgres"))
+    else:
+        connection = pytest.importorskip("datafusion").SessionContext()
+        instant = f"""arrow_cast({clock}, 'Timestamp(Nanosecond, Some("UTC"))')"""
+    clocks, instants = (table(connection, f"SELECT {x} AS t") for x in (clock, instant))
+    assert clocks.anon.kmap("t", clocks) == instants.anon.kmap("t", instants) == 1
+    with pytest.raises(UnsupportedColumnError, match="mixes types"):
+        instants.anon.kmap("t", clocks)
+
+
+def test_short_floats_have_the_digits_that_they_are_written_with():
+    duckdb = pytest.importorskip("duckdb")
+    numbers = np.array([52.001 + i / 1000 for i in range(200)], dtype="float32")
+    plain = pd.DataFrame({"lat": numbers})
+    connection = duckdb.connect()
+    connection.register("t", plain)
+    policy = Policy(quasi="lat", k=1)
+    expected = {finding.budget: finding.status for finding in policy.check(plain).findings}
+    result = policy.check(table(connection, "t"))
+    assert {finding.budget: finding.status for finding in result.findings} == expected
+    asked = CellContents(("lat",))
+    looks = [engine_for(x).count(x, asked)["lat"].looks for x in (plain, table(connection, "t"))]
+    assert looks[0] == looks[1]
+    assert "degrees" not in looks[0]
 
 
 # ---- PostgreSQL -----------------------------------------------------------------------------

@@ -100,7 +100,7 @@ class SqlSource:
         quoted = ("`" + name.replace("`", "``") + "`" for name in dict.fromkeys(names))
         nothing: Any = sa.select(*map(sa.literal_column, quoted)).select_from(self.source)
         try:
-            self.fetch(nothing.where(sa.false()), "list the columns")
+            self.fetch(nothing.where(sa.false()), "read the types")
         except EngineError:
             raise_alone(
                 UnsupportedFrameError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name
     from anonrisk.engines.pushed.rows import Row, Rows
+
+
+# Of instants; DataFusion names the zone in quotation marks.
+_ZONED = re.compile('with time zone|"', re.IGNORECASE)
 
 
 def cell(table: SqlSource, name: Name, kind: str) -> Any:
@@ -178,14 +183,17 @@ class SqlTable(SqlSource):
 
     def unlike(self, other: SqlTable, names: Iterable[Name]) -> dict[Name, tuple[str, str]]:
         """Return columns that a union would change: clocks beside instants."""
-        roles = dict.fromkeys(names, "column")
-        ours, theirs = self.kinds(roles), other.kinds(roles)
+        names = [x for x in names if {self.holds(x), other.holds(x)} == {"timestamps"}]
+        types = zip(names, self._written_types(names), other._written_types(names), strict=True)
         return {
-            name: (ours[name], theirs[name])
-            for name in roles
-            if {kind_of_cells(kinds[name]) for kinds in (ours, theirs)} == {"timestamps"}
-            and _has_zone(ours[name]) != _has_zone(theirs[name])
+            name: (ours, theirs)
+            for name, ours, theirs in types
+            if bool(_ZONED.search(ours)) != bool(_ZONED.search(theirs))
         }
+
+    def _written_types(self, names: Sequence[Name]) -> list[str]:
+        types = [sa.cast(self.dialect.type_of(self.raw(name)), sa.Text) for name in names]
+        return list(map(str, self.told(types, "read the types"))) if names else []
 
     def beside(self, other: SqlTable) -> SqlTable:
         """Take another table of the same database."""
@@ -217,10 +225,6 @@ class SqlTable(SqlSource):
     def holds(self, name: Name, role: str = "column") -> str:
         """Return what a column holds, in the words of `equality`."""
         return kind_of_cells(self.kinds({name: role})[name])
-
-
-def _has_zone(kind: str) -> bool:
-    return "with " in kind.lower()
 
 
 @dataclass(frozen=True)
