@@ -156,6 +156,9 @@ def test_by_spark(name, tmp_path, spark_read):
         same_table(*read(), case)
 
 
+LONG = ["0.1234567890123456789", "9007199254740993.0", "1e400"]
+
+
 @pytest.mark.parametrize("name", MIXED)
 def test_a_column_of_two_kinds_by_pandas(name, tmp_path):
     (tmp_path / "t.jsonl").write_text(MIXED[name])
@@ -164,7 +167,7 @@ def test_a_column_of_two_kinds_by_pandas(name, tmp_path):
         anonrisk.k(frame, "a")
 
 
-@pytest.mark.parametrize("number", ["0.1234567890123456789", "9007199254740993.0", "1e400"])
+@pytest.mark.parametrize("number", LONG)
 def test_a_number_of_json_that_no_float_keeps(number, tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_text(f'{{"a": {number}, "b": 1}}\n{{"a": 0.5}}\n')
@@ -176,6 +179,16 @@ def test_a_number_of_json_that_no_float_keeps(number, tmp_path):
     # A weight is a size, not a name.
     scale = pandas_read([str(path)], Wanted(numbers=frozenset("a")), TextFormat())
     assert scale["a"].tolist() == [float(number), 0.5]
+
+
+@pytest.mark.parametrize("number", [pytest.param(number, marks=ON_SPARK) for number in LONG])
+def test_a_number_of_json_that_no_float_keeps_by_spark(number, tmp_path, spark_read):
+    path = tmp_path / "t.jsonl"
+    path.write_text(f'{{"a": {number}, "b": 1}}\n{{"a": 0.5}}\n')
+    with pytest.raises(AnonRiskError, match="'a' has numbers with more digits"):
+        spark_read(str(path), TextFormat(), "jsonl")
+    path.write_text('{"a": 0.30000000000000004, "b": "0.1234567890123456789"}\n{"a": 1e-3}\n')
+    assert anonrisk.k(spark_read(str(path), TextFormat(), "jsonl"), "a") == 1
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=ON_SPARK) for name in MIXED])

@@ -31,6 +31,8 @@ _MARKS = {
     "UTF-32BE": ("0000FEFF",),
 }
 BEGIN = 8
+# Numbers of up to 15 digits are kept apart by floats, but for the smallest ones.
+_DIGITS, _SMALLEST = 15, 2.3e-308
 
 
 @dataclass(frozen=True)
@@ -159,3 +161,15 @@ def any_of(f: Any, condition: Column) -> Column:
     """Return whether a condition holds for some line."""
     column: Column = f.coalesce(f.max(condition), f.lit(False))  # noqa: FBT003
     return column
+
+
+def is_float(f: Any, text: Column) -> Column:
+    """Return whether a float keeps a number apart from all others, as the reader of files does."""
+    number = text.cast("double")
+    digits, kept = (
+        f.regexp_replace(f.regexp_replace(item, "[eE].*|[^0-9a-zA-Z]", ""), "^0+|0+$", "")
+        for item in (text, number.cast("string"))
+    )
+    usual = (f.abs(number) >= _SMALLEST) & (f.abs(number) < float("inf"))
+    exact: Column = (digits == kept) | ((f.length(digits) <= _DIGITS) & usual)
+    return exact

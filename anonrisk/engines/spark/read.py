@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z"
 _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\z"
 _WHOLE = r"^[+-]?[0-9]{1,18}\z"
-# Numbers of up to 15 digits are kept apart by floats, but for the smallest ones.
-_DIGITS, _SMALLEST = 15, 2.3e-308
 
 
 def typed(
@@ -90,7 +88,7 @@ def _check(
             exact = f.lit(True)  # noqa: FBT003
         else:
             fits = column.rlike(_NUMBER)
-            exact = _is_float(f, f.when(fits, column))
+            exact = lines.is_float(f, f.when(fits, column))
         sums += [
             f.count(f.when(column.isNotNull() & ~test, f.lit(1)))
             for test in (fits, column.rlike(_WHOLE), exact)
@@ -106,18 +104,6 @@ def _check(
             raise files.not_exact(name, lost)
         whole[name] = not broken
     return whole
-
-
-def _is_float(f: Any, text: Column) -> Column:
-    """Return whether a float keeps a number apart from all others, as the reader of files does."""
-    number = text.cast("double")
-    digits, kept = (
-        f.regexp_replace(f.regexp_replace(item, "[eE].*|[^0-9a-zA-Z]", ""), "^0+|0+$", "")
-        for item in (text, number.cast("string"))
-    )
-    usual = (f.abs(number) >= _SMALLEST) & (f.abs(number) < float("inf"))
-    exact: Column = (digits == kept) | ((f.length(digits) <= _DIGITS) & usual)
-    return exact
 
 
 _ROLES, _MARKS = "anonrisk", "anonrisk_perturbed"

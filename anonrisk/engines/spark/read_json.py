@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.engines.reading import files
 from anonrisk.engines.spark import charsets
 from anonrisk.engines.spark.jobs import collect
-from anonrisk.engines.spark.lines import any_of
+from anonrisk.engines.spark.lines import any_of, is_float
 from anonrisk.engines.spark.project import modules
 from anonrisk.errors import ArgumentError, UnreadableTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -32,6 +32,9 @@ _ESCAPE = "\\u"
 _DEPTH = 20
 # Whole numbers above this are not all floats.
 _EXACT = str(2**53)
+_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+# No other number is anything but a float.
+_LONG = r"[0-9.]{16}|[eE][+-]?[0-9]{3}"
 
 
 def read(source: TextSource, wanted: Wanted, folders: Sequence[str]) -> DataFrame:
@@ -60,7 +63,7 @@ def read(source: TextSource, wanted: Wanted, folders: Sequence[str]) -> DataFram
     files.check_names(wanted, {}, frame.columns)
     fields = [field for field in frame.schema.fields if field.name in inside]
     asked = [f for f in fields if wanted.columns is None or f.name in wanted.columns]
-    _check(source, asked)
+    _check(source, asked, wanted.numbers)
     return frame
 
 
@@ -69,12 +72,13 @@ def _ends(source: TextSource) -> str | None:
     return None if source.charset == "UTF-8" else "\n"
 
 
-def _check(source: TextSource, fields: Sequence[Any]) -> None:
+def _check(source: TextSource, fields: Sequence[Any], scales: Collection[str] = ()) -> None:
     """Reject lines that are not one object each, and columns that mix texts and numbers."""
     lines = source.lines(_ends(source))
     f, _ = modules(lines)
     line = f.col("line")
     mixed = [_mixes(f, line, field) for field in fields]
+    long = [_is_too_long(f, line, field, scales) for field in fields]
     looked = lines.agg(
         f.min(f.when(f.col("lost"), f.struct("path", "raw"))).alias("lost"),
         f.min(f.when(line.contains("\0"), f.struct("path", "raw"))).alias("nul"),
@@ -83,6 +87,7 @@ def _check(source: TextSource, fields: Sequence[Any]) -> None:
         ),
         f.min(f.when(_has_half(f, line), f.col("path"))).alias("half"),
         *(any_of(f, test).alias(f"m{i}") for i, test in enumerate(mixed)),
+        *(any_of(f, test).alias(f"l{i}") for i, test in enumerate(long)),
     )
     result = collect(looked)[0]
     for row, lost in ((result.lost, True), (result.nul, False)):
@@ -102,6 +107,11 @@ def _check(source: TextSource, fields: Sequence[Any]) -> None:
             raise UnreadableTableError(
                 f"column {field.name!r} mixes texts, numbers or other cells, or floating-point "
                 "numbers with whole ones that are too large for them; write one kind"
+            )
+        if result[f"l{i}"]:
+            raise UnreadableTableError(
+                f"column {field.name!r} has numbers with more digits than a floating-point number "
+                "keeps, so that different ones would count as the same; write them as texts"
             )
 
 
@@ -129,6 +139,17 @@ def _has_half(f: Any, line: Column) -> Column:
     half = f.regexp_replace(escapes, pairs, "").rlike(r"\\u[dD][89a-fA-F]")
     column: Column = line.contains(_ESCAPE) & half
     return column
+
+
+def _is_too_long(f: Any, line: Column, field: Any, scales: Collection[str]) -> Column:
+    """Return whether a line has a number that no float keeps; a scale needs no last digit."""
+    if field.dataType.typeName() != "double" or field.name in scales:
+        never: Column = f.lit(False)  # noqa: FBT003
+        return never
+    number = f.regexp_extract(line, rf'"{_key(field.name)}"\s*+:\s*+({_NUMBER})', 1)
+    lost = (number != "") & ~is_float(f, f.when(number != "", number))
+    found: Column = line.rlike(_LONG) & lost
+    return found
 
 
 def _mixes(f: Any, line: Column, field: Any) -> Column:
