@@ -140,7 +140,10 @@ def _looks(
         .otherwise(f.get(bits, f.lit(0)))
     )
     marked = different.select("i", "n", "y", mask.alias("b"))
-    named = [f.expr(text).alias(f"s_{name}") for name, text in rules.SUMS.items()]
+    # A session may take a number with an exponent for a decimal, which is never so large.
+    largest = f"{rules.LARGEST:g}"
+    texts = {name: text.replace(largest, f"{largest}D") for name, text in rules.SUMS.items()}
+    named = [f.expr(text).alias(f"s_{name}") for name, text in texts.items()]
     return marked.groupBy("i", "b").agg(count.alias("v"), f.sum("n").alias("r"), *named)
 
 

@@ -53,8 +53,7 @@ HALF_CIRCLE, STREET, HAIR = 180, 1000, 1e-6
 EXACT, LARGEST = 2**53, 1e100
 
 # Sums over cells: `n` the rows of one, `y` its number. What has no square is left out.
-# Written as a text, for a session of Spark may take a number with an exponent for a decimal.
-_USUAL = f"case when abs(y) < cast('{LARGEST:g}' as double)"
+_USUAL = f"case when abs(y) < {LARGEST:g}"
 SUMS = {
     "n": f"sum({_USUAL} then n end)",
     "total": f"sum({_USUAL} then n * y end)",
