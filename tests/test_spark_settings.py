@@ -19,6 +19,7 @@ from anonrisk.errors import MissingUnitError, UnsupportedColumnError
 from anonrisk.measures.counts.contents import CellContents
 from anonrisk.measures.counts.question import ManySets, Question
 
+pytest.importorskip("pyspark")
 POLICY = "spark.sql.legacy.timeParserPolicy"
 ZONE = "spark.sql.session.timeZone"
 
