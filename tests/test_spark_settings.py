@@ -20,6 +20,7 @@ from anonrisk.measures.counts.contents import CellContents
 from anonrisk.measures.counts.question import ManySets, Question
 
 pytest.importorskip("pyspark")
+pytestmark = pytest.mark.spark("spark")
 POLICY = "spark.sql.legacy.timeParserPolicy"
 ZONE = "spark.sql.session.timeZone"
 
