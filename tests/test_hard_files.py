@@ -187,6 +187,9 @@ def test_a_number_of_json_that_no_float_keeps_by_spark(number, tmp_path, spark_r
     path.write_text(f'{{"a": {number}, "b": 1}}\n{{"a": 0.5}}\n')
     with pytest.raises(AnonRiskError, match="'a' has numbers with more digits"):
         spark_read(str(path), TextFormat(), "jsonl")
+    path.write_text(f'{{"b": {{"a": 1.5}}, "a": {number}}}\n{{"a": 0.5}}\n')
+    with pytest.raises(AnonRiskError, match="'a' has numbers with more digits"):
+        spark_read(str(path), TextFormat(), "jsonl")
     path.write_text('{"a": 0.30000000000000004, "b": "0.1234567890123456789"}\n{"a": 1e-3}\n')
     assert anonrisk.k(spark_read(str(path), TextFormat(), "jsonl"), "a") == 1
 

@@ -263,7 +263,7 @@ def read(
     parts = [part for part in paths if isinstance(part, files.Part)]
     parts = parts or files.find([path for path in paths if isinstance(path, str)])
     kind = files.format_of(parts, format)
-    files.refuse_unheeded(kind, text)
+    files.refuse_ignored(kind, text)
     if kind in files.TYPED:
         return _typed(parts, wanted, kind, progress)
     reading = csv if kind == "csv" else json_lines

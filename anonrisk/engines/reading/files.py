@@ -208,7 +208,7 @@ def format_of(parts: Sequence[Part], text: str | None) -> str:
     )
 
 
-def refuse_unheeded(kind: str, text: TextFormat) -> None:
+def refuse_ignored(kind: str, text: TextFormat) -> None:
     """Reject what a caller says of cells that nobody reads as text: it would change nothing."""
     if text.dtypes and kind != "csv":
         raise ArgumentError("--dtypes is for CSV: other tables declare the types of their cells")
@@ -305,10 +305,17 @@ def digits(number: str) -> str:
 
 def not_exact(name: str, n_cells: int) -> UnreadableTableError:
     """Return an error: cells that are written differently would be the same number."""
+    what = count_of(n_cells, "number")
+    return too_many_digits(name, what, f"say --dtypes {shown(name)}=text")
+
+
+def too_many_digits(
+    name: str, what: str = "numbers", advice: str = "write them as texts"
+) -> UnreadableTableError:
+    """Return the same error, of cells that are numbers in the file."""
     return UnreadableTableError(
-        f"column {name!r} has {count_of(n_cells, 'number')} with more digits than a floating-point "
-        "number keeps, so that different ones would count as the same; "
-        f"say --dtypes {shown(name)}=text"
+        f"column {name!r} has {what} with more digits than a floating-point number keeps, so that "
+        f"different ones would count as the same; {advice}"
     )
 
 

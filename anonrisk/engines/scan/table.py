@@ -205,4 +205,4 @@ def _refuse_others(parts: Sequence[Part], kind: str, text: TextFormat) -> None:
         )
     if any(str(part.path) == files.STDIN for part in parts):
         raise UnreadableTableError("a pipe is not scanned: name a file")
-    files.refuse_unheeded(kind, text)
+    files.refuse_ignored(kind, text)

@@ -275,7 +275,7 @@ def read(
     options: Mapping[str, str],
 ) -> DataFrame:
     """Read any source of Spark; cells of CSV are text unless the caller says otherwise."""
-    files.refuse_unheeded(format, text)
+    files.refuse_ignored(format, text)
     files.refuse_blank(paths)
     if len(set(paths)) < len(paths):
         # Every person in it would have a twin to hide behind.

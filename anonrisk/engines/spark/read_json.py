@@ -33,7 +33,7 @@ _DEPTH = 20
 # Whole numbers above this are not all floats.
 _EXACT = str(2**53)
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
-# No other number is anything but a float.
+# What every number has that no float keeps apart from others.
 _LONG = r"[0-9.]{16}|[eE][+-]?[0-9]{3}"
 
 
@@ -109,10 +109,7 @@ def _check(source: TextSource, fields: Sequence[Any], scales: Collection[str] = 
                 "numbers with whole ones that are too large for them; write one kind"
             )
         if result[f"l{i}"]:
-            raise UnreadableTableError(
-                f"column {field.name!r} has numbers with more digits than a floating-point number "
-                "keeps, so that different ones would count as the same; write them as texts"
-            )
+            raise files.too_many_digits(field.name)
 
 
 def _is_object(f: Any, line: Column) -> Column:
@@ -146,10 +143,11 @@ def _is_too_long(f: Any, line: Column, field: Any, scales: Collection[str]) -> C
     if field.dataType.typeName() != "double" or field.name in scales:
         never: Column = f.lit(False)  # noqa: FBT003
         return never
-    number = f.regexp_extract(line, rf'"{_key(field.name)}"\s*+:\s*+({_NUMBER})', 1)
-    lost = (number != "") & ~is_float(f, f.when(number != "", number))
-    found: Column = line.rlike(_LONG) & lost
-    return found
+    # Of all objects in the line, since one inside another may have the key as well.
+    pattern = rf'"{_key(field.name)}"\s*+:\s*+({_NUMBER})'
+    numbers = f.regexp_extract_all(line, f.lit(pattern), f.lit(1))
+    lost: Column = line.rlike(_LONG) & f.exists(numbers, lambda number: ~is_float(f, number))
+    return lost
 
 
 def _mixes(f: Any, line: Column, field: Any) -> Column:

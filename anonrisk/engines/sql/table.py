@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,10 +21,6 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name
     from anonrisk.engines.pushed.rows import Row, Rows
-
-
-# Of instants; DataFusion names the zone in quotation marks.
-_ZONED = re.compile('with time zone|"', re.IGNORECASE)
 
 
 def cell(table: SqlSource, name: Name, kind: str) -> Any:
@@ -188,7 +183,7 @@ class SqlTable(SqlSource):
         return {
             name: (ours, theirs)
             for name, ours, theirs in types
-            if bool(_ZONED.search(ours)) != bool(_ZONED.search(theirs))
+            if self.dialect.has_zone(ours) != self.dialect.has_zone(theirs)
         }
 
     def _written_types(self, names: Sequence[Name]) -> list[str]:

@@ -452,14 +452,14 @@ class Ledger:
             comes back all the same, it is judged as one that this person alone has left.
         """
         about = self._doing("erase", by, reason)
-        over = list_of(ended, str, "ended= is a list of tables")
+        ended = list_of(ended, str, "ended= is a list of tables")
         # Others left with them, and hide among as many as they were.
         nobody = person_hashes(self.state_key, [secrets.token_bytes(32)])
         with self._changing() as (connection, entries):
             entries.refuse_before(about["at"])
             gone: dict[str, dict[str, str]] = {}
             tables = {table for entry in entries for table in entry.states}
-            for table in over:
+            for table in ended:
                 if table not in tables:
                     problem = f"no release has table {table!r} of ended={nearest(table, tables)}"
                     raise ArgumentError(problem)
@@ -469,9 +469,10 @@ class Ledger:
                     rest = None if kind != _STATE else self._erased(data, person, nobody)
                     if rest is None:
                         continue
-                    if table not in over and (entry.audience, table) not in later:
-                        # `mend` takes others along with a person whom it knows, and keeps those of
-                        # the files that the states know. Whatever comes later is judged rightly.
+                    if table not in ended and (entry.audience, table) not in later:
+                        # The next release would be judged rightly, with somebody unknown in their
+                        # place. But `mend` could take nobody along with them by their value, and
+                        # the files that were published would fit no state any more.
                         again = ", with this table once more" if later else ""
                         raise LedgerError(
                             f"the last release of table {table!r}, {entry.release!r}, has this "
@@ -486,7 +487,7 @@ class Ledger:
                 later.update(entry.held)
             if not gone:
                 raise LedgerError("no state in the ledger has this person: nothing was erased")
-            details = {"states": gone, "ended": sorted({*over})} if over else {"states": gone}
+            details = {"states": gone, "ended": sorted({*ended})} if ended else {"states": gone}
             return self._write(connection, entries, {**about, "details": details})
 
     def _erased(self, data: bytes, person: Any, nobody: Hashes) -> bytes | None:

@@ -116,6 +116,10 @@ class Dialect:
         name, _, parameters = written.partition("(")
         return f"{name}[]" if parameters.endswith("]") else name
 
+    def has_zone(self, written: str) -> bool:
+        """Return whether a type of instants has a zone, by how the database writes it."""
+        return "with time zone" in written.lower()
+
     def enumerations(self, table: Any, kinds: set[str]) -> set[str]:  # noqa: ARG002
         """Find which of some types are enumerations, whose labels are compared exactly."""
         return set()
@@ -211,7 +215,7 @@ class Dialect:
         raise NotImplementedError
 
     def plain(self, connection: Any) -> AbstractContextManager[None]:  # noqa: ARG002
-        """Let a connection of the database's own package be as it is unless its owner asks."""
+        """Set aside, meanwhile, what the owner of a connection wants of texts and statements."""
         return nullcontext()
 
     def prepare(self, connection: Callable[[], Any]) -> None:

@@ -86,7 +86,11 @@ class DataFusion(Dialect):
             return NANOSECONDS
         if name == "Time64":
             return written
-        return "Timestamp with zone" if _ZONED.match(written) else name
+        return "Timestamp with zone" if self.has_zone(written) else name
+
+    def has_zone(self, written: str) -> bool:
+        """Return whether a type of instants has a zone, by how the database writes it."""
+        return bool(_ZONED.match(written))
 
     def tells_apart(self, table: Any, name: Any) -> Any:  # noqa: ARG002
         """Return that texts are compared exactly: there are no collations."""
