@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import defaultdict
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -95,6 +97,25 @@ def test_the_bound_is_not_far_above_the_chance():
     chance = (252 / 1024) ** 7
     assert chance <= chance_by_churn(five, five, np.full(7, 10**9)) <= 1.01 * chance
     assert chance_by_churn(five, np.zeros(7, dtype=int), five * 9) == 1.0
+
+
+def test_the_chance_of_profiles_of_several_sizes_is_counted():
+    left = np.array([1, 2, 1, 2, 3, 2, 1, 2, 3, 4, 1, 1] * 2)
+    came = np.array([2, 1, 2, 1, 1, 2, 1, 1, 3, 2, 3, 1] * 2)
+    least = sum(
+        Fraction(int(d) ** 2, int(t)) for d, t in zip(left - came, left + came, strict=True)
+    )
+    chances = {Fraction(0): Fraction(1)}
+    for total in (left + came).tolist():
+        longer = defaultdict(Fraction)
+        for x, chance in chances.items():
+            for heads in range(total + 1):
+                more = Fraction((2 * heads - total) ** 2, total)
+                longer[x + more] += chance * Fraction(math.comb(total, heads), 2**total)
+        chances = longer
+    chance = float(sum(chance for x, chance in chances.items() if x <= least))
+    assert CHANCE / 100 < chance < 10 * CHANCE
+    assert chance <= chance_by_churn(left, came, np.full(24, 10**9)) <= 1.01 * chance
 
 
 def test_of_profiles_that_are_always_as_large_more_is_asked():

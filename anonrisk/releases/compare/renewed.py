@@ -7,7 +7,7 @@ among people who did not, and a comparison counts too few as exposed.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import fsum
+from math import fsum, log
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 CHANCE = 0.001
 # The t of Chernoff's bound. It holds for each, and the best of them is taken.
 _STEPS = np.geomspace(0.01, 10_000, 40)
+# A bound as near to CHANCE may be one of a chance below: it is about eight times as large there.
+_NEAR = 0.05
+# The grid on which the chance is then counted. What rounding to it loses grows with the profiles:
+# of more than these Chernoff's bound is as good, and people are enough to see a tenth of them.
+_POINTS = 2**16
+_MOST_PROFILES = 1_000
 # Standard deviations beyond which a difference adds nothing that a float could hold.
 _WIDEST = 12
 
@@ -54,6 +60,11 @@ def chance_by_churn(left: Integers, came: Integers, before: Integers) -> float:
     .. math:: P(X \le x) \le e^{tx} \prod_p E\,e^{-t(2S_p-T_p)^2/T_p}, \qquad
               S_p \sim B(T_p, \tfrac12).
 
+    Where that is below 0.05, and of up to 1,000 profiles, the chance itself is counted: the terms
+    of X, rounded down to a grid and weighted with :math:`e^{-tX}` for the best of these t, are
+    added up by Fourier transforms. The rounding, and sums beyond the grid that reappear at its
+    beginning, only add to the chance.
+
     Coins are right where the earlier persons are drawn at random too. Of a profile that always has
     :math:`B_p` persons, a share :math:`\varepsilon_p` of whom leaves, the variance of
     :math:`L_p` is smaller by the factor :math:`1-\varepsilon_p`. X is therefore divided by the mean
@@ -86,22 +97,50 @@ def chance_by_churn(left: Integers, came: Integers, before: Integers) -> float:
     # Summed exactly, whatever the order in which the profiles come.
     x = fsum((left - came) ** 2 / total) / (fsum(1 - left * share / total) / len(total))
     sizes, profiles = np.unique(total, return_counts=True)
+    from scipy.special import logsumexp
+
     logs = _STEPS * x
     for size, n in zip(sizes.tolist(), profiles.tolist(), strict=True):
-        logs += n * _log_mean(size)
-    return float(np.exp(min(logs.min(), 0)))
+        logs += n * logsumexp(_terms(size)[1], axis=1)
+    best = int(logs.argmin())
+    result = float(logs[best])
+    if result < log(_NEAR) and len(total) <= _MOST_PROFILES:
+        result = min(result, _log_chance(x, sizes, profiles, best))
+    return float(np.exp(min(result, 0)))
+
+
+def _log_chance(x: float, sizes: Integers, profiles: Integers, best: int) -> float:
+    """Return the log of the chance of x or less, of terms that are rounded down to a grid."""
+    from scipy.special import logsumexp
+
+    t, width = _STEPS[best], (2 * x + 1) / _POINTS
+    shift, transform = 0.0, np.ones(_POINTS // 2 + 1, dtype=complex)
+    for size, n in zip(sizes.tolist(), profiles.tolist(), strict=True):
+        values, logs = _terms(size)
+        points = (values / width).astype(int)
+        weights = logs[best] + t * (values - points * width)
+        log_sum = logsumexp(weights)
+        within = points < _POINTS
+        weighted = np.bincount(points[within], np.exp(weights[within] - log_sum), _POINTS)
+        shift += n * log_sum
+        transform *= np.fft.rfft(weighted) ** n
+    # One point more, since a float may have been rounded up.
+    points = np.arange(int(x / width) + 2)
+    chance = np.fft.irfft(transform, _POINTS)[: len(points)] @ np.exp(t * (points * width - x))
+    return float(t * x + shift + np.log(max(chance, np.finfo(float).tiny)))
 
 
 # A release that is compared with many others asks for the same sizes again.
 @lru_cache(maxsize=1_000)
-def _log_mean(size: int) -> Floats:
-    """Return log E exp(-t d²/T) for each t: d heads more than tails, in either way, of T coins."""
+def _terms(size: int) -> tuple[Floats, Floats]:
+    """Return d²/T for d heads more than tails, in either way, of T coins, and log P(d) e^(-t d²/T).
+
+    The second for each t.
+    """
     log_factorials = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, size + 1)))))
     d = np.arange(size % 2, min(size, int(_WIDEST * size**0.5) + 1) + 1, 2)
     heads = (size + d) // 2
     ways = log_factorials[size] - log_factorials[heads] - log_factorials[size - heads]
-    logs = ways + (d > 0) * np.log(2) - size * np.log(2) - _STEPS[:, None] * (d**2 / size)
-    # Without it a mean underflows, and the bound would be 0.
-    largest = logs.max(axis=1)
-    result: Floats = largest + np.log(np.exp(logs - largest[:, None]).sum(axis=1))
-    return result
+    values = d**2 / size
+    logs = ways + (d > 0) * np.log(2) - size * np.log(2)
+    return values, logs - _STEPS[:, None] * values
