@@ -9,20 +9,28 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import anonrisk  # noqa: F401 - puts .anon on tables
 from anonrisk.errors import UnsupportedColumnError, UnsupportedFrameError
 
 # How many examples a property is tried on: in the quick lane, by day, and by night.
+# A machine that is busy with something else is no fault.
 for name, number in {"quick": 10, "day": 15, "night": 60}.items():
-    settings.register_profile(name, derandomize=True, deadline=None, max_examples=number)
+    settings.register_profile(
+        name,
+        derandomize=True,
+        deadline=None,
+        max_examples=number,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
 
 # What each name of --engines stands for: the kinds of table that a test then runs on.
 KINDS = {
@@ -84,6 +92,9 @@ def pytest_configure(config):
     for option in ("--share", "--slow-share"):
         if not 0 <= config.getoption(option) <= 1:
             raise pytest.UsageError(f"{option} is a share from 0 to 1")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # As a job in the background of a script, where the processes of tests would inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     named = config.getoption("--hypothesis-profile")
     settings.load_profile(named or ("quick" if engines(config) == ["plain"] else "day"))
 

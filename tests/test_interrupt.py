@@ -68,6 +68,7 @@ def interrupted(work, file, at):
 
 def partial_results(work, file):
     """Return what is left of some work that Ctrl-C ends here and there; at times nothing."""
+    work()  # what the first call imports and remembers is no place of the others
     whole, n_places = interrupted(work, file, -1)
     assert not whole.partial
     results = []

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from keys import KEY, approvers, person
 
@@ -644,7 +644,6 @@ PATHS = st.sampled_from(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(PATHS, VALUES)
 def test_the_schema_and_the_reader_agree(path, value):
     jsonschema = pytest.importorskip("jsonschema")
