@@ -13,6 +13,7 @@ command's, its docstring the help, and it has two functions.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import pkgutil
@@ -36,6 +37,9 @@ EPILOG = "Exit codes: 0 pass, 1 the gate failed, 2 wrong usage, 3 could not asse
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says; return the exit code."""
+    if arguments is None:
+        # Of a process of our own: what it imports stays, and is no garbage to look for.
+        gc.set_threshold(100_000, 50, 50)
     words = list(sys.argv[1:] if arguments is None else arguments)
     name = words[0].replace("-", "_") if words else ""
     if name not in _names():
@@ -50,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser_of(source: Source | None, only: str | None = None) -> tuple[Parser, dict[str, Parser]]:
     """Make the parser of the command line, and return those of its commands by their names.
 
-    Of one command alone, if it is named, the options are there: each brings its part of the library
-    along.
+    With `only`, of that command alone: the options of each bring its part of the library along. If
+    it is empty, of all, without their options.
     """
     parser = Parser(
         prog="anonrisk",
@@ -60,11 +64,11 @@ def parser_of(source: Source | None, only: str | None = None) -> tuple[Parser, d
     )
     parser.add_argument("--version", action="version", version=f"anonrisk {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for result in _names():
+    for result in [only] if only else _names():
         said = help_of(result)
         name = result.replace("_", "-")
         item = subparsers.add_parser(name, description=said, help=said, epilog=EPILOG)
-        if only in (None, result):
+        if only != "":
             command = load(result)
             command.arguments(item, source)
             item.set_defaults(run=getattr(command, "run", None))

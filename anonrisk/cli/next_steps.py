@@ -15,7 +15,6 @@ from anonrisk.core.render import WIDTH, folded
 from anonrisk.engines.reading.files import without_values
 from anonrisk.policy.budgets.credibility import CredibilityBudget
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
-from anonrisk.policy.trial import passes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -248,6 +247,8 @@ def _worth(command: str, trial: PlanTrial | None) -> Iterator[str]:
     if trial is None:
         yield f"{command}{mark}not tried: --explain tries it"
     elif trial.passed:
+        from anonrisk.policy.trial import passes
+
         yield f"{command}{mark}{passes(trial.result)}"
 
 

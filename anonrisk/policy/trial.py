@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
 from anonrisk.engines import engine_for
-from anonrisk.measures.recode import Keep, Star
 from anonrisk.policy.finding import PASS, Finding, name_of
 from anonrisk.policy.problem import Problem, attempt
 
@@ -87,6 +86,8 @@ class PlanTrial(render.PrintedLines):
     @property
     def left_out(self) -> Qid:
         """The columns of which nothing is left."""
+        from anonrisk.measures.recode import Star
+
         if self.plan is None:
             return ()
         starred = (name for name, how in self.plan.recodings.items() if isinstance(how, Star))
@@ -95,6 +96,8 @@ class PlanTrial(render.PrintedLines):
     @property
     def coarser(self) -> Qid:
         """The columns that tell less."""
+        from anonrisk.measures.recode import Keep
+
         if self.plan is None:
             return ()
         coarser = {step.column for step in self.plan.steps if step.loss > 0}
@@ -202,6 +205,7 @@ class Trials:
 
     def without(self, dropped: Iterable[Name], direct: Qid) -> PlanTrial:
         """Try the table with stars for some columns, and without those that name a person."""
+        from anonrisk.measures.recode import Star
         from anonrisk.planning.plan import Plan
 
         frame = self.gate.frame

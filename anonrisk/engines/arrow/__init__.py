@@ -23,8 +23,7 @@ from anonrisk.engines.held import ROLES_KEY, HeldTable
 from anonrisk.engines.pandas import PandasEngine, objects
 from anonrisk.engines.pandas.encode import refuse_nested, remembered
 from anonrisk.engines.pandas.guard import guarded
-from anonrisk.engines.pandas.schema import PandasSchema
-from anonrisk.engines.pandas.steps import COLUMNS_KEY
+from anonrisk.engines.pandas.schema import COLUMNS_KEY, PandasSchema
 from anonrisk.engines.reading.storage import n_unused
 from anonrisk.errors import EngineError
 from anonrisk.measures.counts import question as questions

@@ -13,8 +13,6 @@ from anonrisk.engines.pandas.table import coded
 from anonrisk.measures.counts import change as changes
 from anonrisk.measures.counts import question as questions
 from anonrisk.measures.counts.contents import CellContents, SomeTexts
-from anonrisk.measures.counts.keyed import KeyedTally
-from anonrisk.measures.counts.sketch import SketchCounts, SketchTally
 from anonrisk.pseudonyms.pseudonym import Pseudonymisation
 
 if TYPE_CHECKING:
@@ -85,6 +83,8 @@ class PandasEngine:
         """Count or sum over the classes of some columns."""
         from anonrisk.engines.numpy import keyed, population
         from anonrisk.engines.pandas import recode
+        from anonrisk.measures.counts.keyed import KeyedTally
+        from anonrisk.measures.counts.sketch import SketchCounts, SketchTally
 
         match asked:
             case questions.ClassesWithValues(columns):

@@ -8,7 +8,6 @@ import pandas as pd
 
 from anonrisk.engines.numpy import profile
 from anonrisk.engines.numpy.count import Encoded
-from anonrisk.engines.numpy.keyed import rows_of_persons
 from anonrisk.engines.pandas.labels import row_labels
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.pandas.unused import without_unused
@@ -52,6 +51,8 @@ def breaking(
 
 def of_persons(frame: pd.DataFrame, asked: RowsOfPersons) -> pd.DataFrame:
     """Select the records of some persons, or of all others."""
+    from anonrisk.engines.numpy.keyed import rows_of_persons
+
     marked = rows_of_persons(PandasTable(frame), asked)
     return without_unused(frame.loc[~marked if asked.others else marked])
 

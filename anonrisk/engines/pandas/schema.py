@@ -10,15 +10,20 @@ from anonrisk.core.column_roles import Roles
 from anonrisk.engines.held import ROLES_KEY
 from anonrisk.engines.pandas import encode, labels, objects, unused
 from anonrisk.engines.pandas.guard import guarded
+from anonrisk.errors import RolesLostError
 from anonrisk.measures.counts.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     import pandas as pd
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.measures.counts.schema import Stored
+
+_ATTRS_KEY = "anonrisk_perturbed"
+COLUMNS_KEY = "anonrisk_perturbed_among"
 
 
 @guarded
@@ -49,10 +54,20 @@ class PandasSchema(Schema):
 
     @property
     def perturbed(self) -> Mapping[Name, str]:
-        """The columns that `attrs` tell were changed."""
-        from anonrisk.engines.pandas import steps
+        """The columns that `attrs` tell were changed.
 
-        return steps.perturbed(self.frame)
+        Where one is gone, every column that is new may be it under another name.
+        """
+        frame = self.frame
+        marks = _marks(frame)
+        columns = list(frame.columns)
+        results = {name: step for name, step in marks if name in columns}
+        known = frame.attrs.get(COLUMNS_KEY, columns)
+        for name, step in marks:
+            if name not in columns and name not in frame.index.names:
+                new = [column for column in columns if column not in known]
+                results |= dict.fromkeys(new, f"{step} of {name!r}, which is gone: renamed?")
+        return results
 
     def check(self, roles: Mapping[Name, str]) -> None:
         """Reject nested types; what an object column holds is only seen when it is encoded."""
@@ -104,3 +119,29 @@ def with_roles(frame: pd.DataFrame, roles: Roles) -> pd.DataFrame:
     declared = frame.copy(deep=False)
     declared.attrs = {**frame.attrs, ROLES_KEY: roles.to_dict()}
     return declared
+
+
+def marked(frame: pd.DataFrame, columns: Qid, step: str) -> pd.DataFrame:
+    """Keep in `attrs` that equality of these columns' cells means nothing any more."""
+    earlier = _marks(frame)
+    marks = [*(pair for pair in earlier if pair[0] not in columns), *((c, step) for c in columns)]
+    # The columns of the first time, so that a rename is noticed later.
+    known = frame.attrs.get(COLUMNS_KEY, list(frame.columns))
+    listed = [list(pair) for pair in marks]
+    frame.attrs = {**frame.attrs, _ATTRS_KEY: listed, COLUMNS_KEY: known}
+    return frame
+
+
+def _marks(frame: pd.DataFrame) -> list[tuple[Any, str]]:
+    """Read pairs of a column and a step; what cannot be read might have been any column."""
+    stored = frame.attrs.get(_ATTRS_KEY, ())
+    try:
+        marks = [(name, step) for name, step in stored]
+        listed = isinstance(frame.attrs.get(COLUMNS_KEY, []), list)
+        if listed and all(isinstance(step, str) and hash(name) is not None for name, step in marks):
+            return marks
+    except (TypeError, ValueError):
+        pass
+    raise RolesLostError(
+        "the table says that columns were changed at random, but not which: the mark is damaged"
+    )

@@ -14,22 +14,17 @@ from anonrisk.engines.numpy.tally import coded_rows, tally
 from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.pandas.numbers import in_type, moved_whole, type_decides, without_categories
 from anonrisk.engines.pandas.recode import as_floats, kind_of, replaced
+from anonrisk.engines.pandas.schema import marked
 from anonrisk.engines.pandas.table import PandasTable, is_arrow_date
 from anonrisk.engines.renumber import closed_up
-from anonrisk.errors import RolesLostError
 from anonrisk.measures.counts.tally import DATES, MICROSECONDS, NUMBERS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.measures.counts.change import Noise
     from anonrisk.measures.counts.tally import Domain
-
-_ATTRS_KEY = "anonrisk_perturbed"
-COLUMNS_KEY = "anonrisk_perturbed_among"
 
 
 def microaggregate(frame: pd.DataFrame, columns: Qid, k: int) -> pd.DataFrame:
@@ -126,7 +121,7 @@ def perturb(frame: pd.DataFrame, noise: Noise) -> pd.DataFrame:
             changed[name] = in_type(column, moved_whole(column, drawn))
         else:
             changed[name] = in_type(column, as_floats(column, name) + drawn)
-    return _marked(replaced(frame, changed), tuple(changed), "perturb")
+    return marked(replaced(frame, changed), tuple(changed), "perturb")
 
 
 def _drawn(random: np.random.Generator, law: str, scale: float, size: int) -> NDArray[np.float64]:
@@ -156,46 +151,4 @@ def permute(frame: pd.DataFrame, columns: Qid, by: Qid, seed: int) -> pd.DataFra
     source = np.empty(len(frame), dtype=np.int64)
     source[order] = following
     changed = {name: column_of(frame, name).array.take(source) for name in columns}
-    return _marked(replaced(frame, changed), columns, "permute")
-
-
-def _marked(frame: pd.DataFrame, columns: Qid, step: str) -> pd.DataFrame:
-    """Keep in `attrs` that equality of these columns' cells means nothing any more."""
-    earlier = _marks(frame)
-    marks = [*(pair for pair in earlier if pair[0] not in columns), *((c, step) for c in columns)]
-    # The columns of the first time, so that a rename is noticed later.
-    known = frame.attrs.get(COLUMNS_KEY, list(frame.columns))
-    listed = [list(pair) for pair in marks]
-    frame.attrs = {**frame.attrs, _ATTRS_KEY: listed, COLUMNS_KEY: known}
-    return frame
-
-
-def _marks(frame: pd.DataFrame) -> list[tuple[Any, str]]:
-    """Read pairs of a column and a step; what cannot be read might have been any column."""
-    stored = frame.attrs.get(_ATTRS_KEY, ())
-    try:
-        marks = [(name, step) for name, step in stored]
-        listed = isinstance(frame.attrs.get(COLUMNS_KEY, []), list)
-        if listed and all(isinstance(step, str) and hash(name) is not None for name, step in marks):
-            return marks
-    except (TypeError, ValueError):
-        pass
-    raise RolesLostError(
-        "the table says that columns were changed at random, but not which: the mark is damaged"
-    )
-
-
-def perturbed(frame: pd.DataFrame) -> Mapping[Name, str]:
-    """Read the marks of columns that are still there.
-
-    Where one is gone, every column that is new may be it under another name.
-    """
-    marks = _marks(frame)
-    columns = list(frame.columns)
-    results = {name: step for name, step in marks if name in columns}
-    known = frame.attrs.get(COLUMNS_KEY, columns)
-    for name, step in marks:
-        if name not in columns and name not in frame.index.names:
-            new = [column for column in columns if column not in known]
-            results |= dict.fromkeys(new, f"{step} of {name!r}, which is gone: renamed?")
-    return results
+    return marked(replaced(frame, changed), columns, "permute")
