@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anonrisk.accessor import AnonAccessor
 from anonrisk.core import render
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.scan import ScanTable
 
 if TYPE_CHECKING:

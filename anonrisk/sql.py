@@ -6,12 +6,13 @@ DuckDB, PostgreSQL, DataFusion and SQLite count where the rows are. Needs the ex
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.accessor import AnonAccessor
 from anonrisk.core import column_roles, render
 from anonrisk.core.column_roles import Roles
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import AnonRiskError, ArgumentError, MissingLibraryError
 
 try:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 import anonrisk
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import PolicyError
 from anonrisk.policy import budgets
 from anonrisk.policy.budgets import BUDGETS, Budget

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
 from anonrisk.core.columns import nearest
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import plain
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.scores import MEASURES

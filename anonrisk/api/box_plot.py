@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import count_groups, question_of
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import not_negative
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Document, plain
 from anonrisk.measures.box_plot import Box, box
 from anonrisk.measures.counts.class_sizes import ClassCounts

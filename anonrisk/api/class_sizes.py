@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anonrisk.core.arguments import renaming
+from anonrisk.core.frozen import dataclass
 from anonrisk.measures import entropy as _entropy
 from anonrisk.measures import risk as _risk
 from anonrisk.measures.counts.class_sizes import ClassCounts

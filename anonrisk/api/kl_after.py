@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from anonrisk.api.asking import in_one_state
@@ -11,6 +11,7 @@ from anonrisk.api.predict_singletons import counted_for
 from anonrisk.api.question import question_of
 from anonrisk.core import render
 from anonrisk.core.columns import require
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.change import Recode

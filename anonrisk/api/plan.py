@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,6 +28,7 @@ from anonrisk.core.arguments import (
     whole_number,
 )
 from anonrisk.core.columns import require, require_hierarchies
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.progress import shown
 from anonrisk.core.protocols import StatesGoals
 from anonrisk.core.render import kind_name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.core.arguments import one_of, positive, renaming
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ArgumentError
 from anonrisk.measures import alpha, beta_likeness, delta_disclosure
 from anonrisk.measures.counts.class_profiles import ValueCounts

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
+from anonrisk.core.frozen import dataclass
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding
 from anonrisk.policy.verdict import Verdict
 

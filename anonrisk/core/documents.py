@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, escaped
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import kind_name
 from anonrisk.errors import HierarchyError
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from html import escape
 from itertools import accumulate
 from typing import TYPE_CHECKING
 from unicodedata import category, east_asian_width
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Interval
 
 if TYPE_CHECKING:

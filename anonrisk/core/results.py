@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Self, get_args, get_origin
+
+from anonrisk.core.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

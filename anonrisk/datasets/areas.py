@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.datasets.figures import CITIZENS, PC6_AREAS
 
 # Invented sizes of the towns outside each municipality's main town. They are chosen to give the

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Generic
 
 from anonrisk.core import render
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.columns import FrameT
+from anonrisk.core.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,7 @@ being listed here fails its test.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import UnsupportedFrameError
 
 # Kinds of table, as docs/engines.md calls them.

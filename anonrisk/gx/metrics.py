@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from great_expectations.core.metric_domain_types import MetricDomainTypes
@@ -24,6 +24,7 @@ from great_expectations.expectations.metrics.table_metric_provider import TableM
 
 import anonrisk
 from anonrisk.core.columns import require
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError, EmptyTableError, NoColumnsError
 from anonrisk.policy import Policy

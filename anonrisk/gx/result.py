@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import shown
 from anonrisk.policy.finding import COULD_NOT_ASSESS, PASS, unknown
 from anonrisk.policy.verdict import overall

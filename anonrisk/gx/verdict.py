@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.documents import canonical
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of
 from anonrisk.errors import AnonRiskError
 from anonrisk.gx.base import PrivacyExpectation

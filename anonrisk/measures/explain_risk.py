@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import pictures, render
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import plain
 
 if TYPE_CHECKING:

@@ -19,11 +19,12 @@ person who is alone needs a piece of their own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.interrupt import interruptible, time_is_up
 from anonrisk.core.progress import tell
 from anonrisk.core.render import count_of

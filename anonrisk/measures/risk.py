@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, floor, log10, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonrisk.core import pictures, render
+from anonrisk.core.frozen import dataclass
 from anonrisk.measures.counts.matched import Attacker
 
 if TYPE_CHECKING:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
 from anonrisk.core.columns import nearest
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anonrisk.core import render
 from anonrisk.core.arguments import not_negative, one_of, positive
+from anonrisk.core.frozen import dataclass
 from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, exact, visible
 from anonrisk.engines import refusals
 from anonrisk.errors import AnonRiskError, NoPlanHelpsError

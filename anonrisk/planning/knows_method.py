@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonrisk.core import radix
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import AnonRiskError, ArgumentError, PlanError
 from anonrisk.measures.counts.tally import Tally
 from anonrisk.measures.recode.regions import NumberRanges

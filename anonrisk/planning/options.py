@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from numbers import Real
 from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.core.arguments import as_percent, one_of, whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.interrupt import seconds_of
 from anonrisk.core.literals import PlanMethod, Split
 from anonrisk.errors import ArgumentError

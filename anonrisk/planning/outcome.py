@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anonrisk.core import render
+from anonrisk.core.frozen import dataclass
 from anonrisk.planning.losses.base import entropy_of
 
 if TYPE_CHECKING:

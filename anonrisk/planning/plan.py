@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from anonrisk.core import documents, render
 from anonrisk.core.arguments import by_column, instance_of, list_of, one_of, whole_number
 from anonrisk.core.columns import nearest
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.core.literals import OnUnseen, PlanPicture
 from anonrisk.core.render import kind_name, shown

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedTable, count_of, joined, named, percent
 from anonrisk.measures.recode.nesting import is_within
 from anonrisk.measures.recode.regions import ByRegion

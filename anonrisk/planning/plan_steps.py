@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from anonrisk.core import render
+from anonrisk.core.frozen import dataclass
 from anonrisk.planning.suppress.class_rules import Coded
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anonrisk.core import render
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Document
 
 if TYPE_CHECKING:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import as_names, require
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.interrupt import limited, time_is_up
 from anonrisk.core.progress import tell
 from anonrisk.core.render import count_of, exact, named

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonrisk.core import render
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import plain
 from anonrisk.measures.counts.tally import DATES, NUMBERS
 from anonrisk.measures.recode.labels import MARKER, extent, of_remainder, remainder, rest

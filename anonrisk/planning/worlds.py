@@ -9,13 +9,13 @@ combinations that are looked at, and tables of counts, of combinations by values
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice, product
 from math import factorial, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.progress import tell
 
 if TYPE_CHECKING:

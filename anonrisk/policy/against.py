@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields, PrintedLines, count_of, joined
 from anonrisk.core.results import Document
 from anonrisk.policy.check import checked

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, joined, named, shown
 from anonrisk.core.results import Document, plain, restore_fields, restore_name
 from anonrisk.policy import budgets, release_rules

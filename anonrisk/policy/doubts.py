@@ -5,10 +5,11 @@ Pure functions of what an engine has counted (`counts.contents`); no cell comes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, with_article
 from anonrisk.measures import lookalikes
 from anonrisk.measures.counts.check_digits import CHECKED

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import require
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines import engine_for
 from anonrisk.errors import UnsupportedColumnError
 from anonrisk.measures.counts.question import ClassesWithValues

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.interrupt import limited, time_is_up
 from anonrisk.policy.budgets.base import MethodBudget, ReleaseBudget, TableBudget
 from anonrisk.policy.finding import about_of, named_once

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields, joined, named, shown, visible
 from anonrisk.core.results import Document, restore
 from anonrisk.errors import ArgumentError

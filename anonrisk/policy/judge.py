@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, joined, visible
 from anonrisk.policy import messages
 from anonrisk.policy.budgets.base import (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.columns import nearest, skeleton, spelt
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedTable, count_of, exact, fitted, joined, shown
 from anonrisk.engines.one_state import one_state
 from anonrisk.policy import budgets, limits, release_rules

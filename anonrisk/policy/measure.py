@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from anonrisk.api.question import question_of
 from anonrisk.api.sensitive import with_distance
 from anonrisk.core.columns import check_missing
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of
 from anonrisk.errors import MissingSensitiveError, MissingValuesError, RoleConflictError
 from anonrisk.measures.counts.question import ByGroup, Group, Question, Score, Scored, Sensitive

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.api.assess import assess as assess_table
 from anonrisk.core import render
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy import document, fields, limits, upstairs

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import AnonRiskError, EngineError, MissingSensitiveError
 
 if TYPE_CHECKING:

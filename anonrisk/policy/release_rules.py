@@ -7,12 +7,13 @@ here with the same two things, a policy and what a table publishes, and get the 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import column_roles
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.columns import nearest, skeleton, spelt, unmerged
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, joined, visible
 from anonrisk.core.results import Document, plain, restore_fields, restore_name
 from anonrisk.policy import doubts

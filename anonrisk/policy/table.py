@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import column_roles
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.columns import require
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines import engine_for
 from anonrisk.errors import (
     RepeatedColumnError,

@@ -3,19 +3,19 @@
 A setting is declared once, in `Terms`: its type, its reader, its part of the JSON Schema and what
 it is where nobody says. Documents, `schema.json` and the keywords of `Policy` follow from that.
 """
-# ruff: noqa: RUF009 - a setting is declared by a function of dataclasses.field
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import Field, dataclass, field
+from dataclasses import Field, field
 from dataclasses import fields as dataclass_fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import MISSING, MISSING_OR_WILDCARD, nearest
 from anonrisk.core.documents import another_kind, canonical
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy import budgets, document, fields
 from anonrisk.policy.acknowledged import read_acknowledged

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines import engine_for
 from anonrisk.policy.finding import PASS, Finding, name_of
 from anonrisk.policy.problem import Problem, attempt

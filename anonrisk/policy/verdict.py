@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk._version import __version__
 from anonrisk.core import render
 from anonrisk.core.documents import Reader
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import restore
 from anonrisk.errors import ArgumentError, ReleaseBlocked
 from anonrisk.policy.budgets import at_least

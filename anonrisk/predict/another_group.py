@@ -16,12 +16,12 @@ table has, as in `ClassCounts`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, comb, exp, lgamma, log, log2
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.predict import subgroup
 from anonrisk.predict.population.good_toulmin import coefficients, thinned
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from anonrisk.core import render
 from anonrisk.core.arguments import not_negative, positive, whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
 from anonrisk.predict import bins

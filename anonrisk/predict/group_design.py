@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import ceil, e, exp
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
 from anonrisk.core.arguments import not_negative, one_of
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.distribution import Distribution

@@ -7,12 +7,12 @@ independent binomial ones. Everything else in this folder is the same for both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import exp
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.predict import stirling
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ uniform have it, laws with unused values or with one common value have the ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import exp, expm1, inf
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ import numpy as np
 
 from anonrisk.core import render
 from anonrisk.core.arguments import not_negative, whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ApproximationError, ArgumentError, warn_of_approximation
 from anonrisk.predict.moments import classes_each
 

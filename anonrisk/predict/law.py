@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, exp, pi, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.another_group import ClassEstimate
 from anonrisk.predict.independent import log1p

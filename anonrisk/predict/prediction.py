@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING, Any, Self
@@ -14,6 +13,7 @@ import numpy as np
 
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import positive, whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Document, Interval, Probability
 from anonrisk.errors import ApproximationError, ApproximationWarning, ArgumentError, ModelError
 from anonrisk.predict.contour import AtMostOne, EmptyOrAtLeast

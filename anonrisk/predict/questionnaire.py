@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.answers import Answer, JointTable, read_answers, read_joint

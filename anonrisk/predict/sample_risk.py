@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import sqrt
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core.arguments import as_percent, not_negative, whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, percent
 from anonrisk.core.results import Interval
 from anonrisk.errors import ArgumentError, ModelError, PopulationError

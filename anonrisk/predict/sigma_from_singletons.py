@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, exp, inf, isinf, log, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from anonrisk.core import render
 from anonrisk.core.arguments import positive, whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Interval
 from anonrisk.errors import ArgumentError
 from anonrisk.predict import bins

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from math import inf, log, sqrt
 from typing import TYPE_CHECKING, ClassVar
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from anonrisk.core import render
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of
 from anonrisk.core.results import Interval, Probability
 from anonrisk.errors import ApproximationError

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.interrupt import stopped_after
 from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError

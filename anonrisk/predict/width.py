@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from math import log, pi, sqrt
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from anonrisk.core import render
 from anonrisk.core.arguments import one_of, positive, whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Document
 from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict.bins import check_density

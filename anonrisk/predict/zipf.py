@@ -8,7 +8,6 @@ item of rank x. Everything follows from (d, c, n); no table is needed.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import chain, combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from anonrisk.core import render
 from anonrisk.core.arguments import not_negative, positive, whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.inputs import share_of
 from anonrisk.predict.rank_size import Fit, fit, power_sums

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
 from math import log
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from anonrisk.core import render
 from anonrisk.core.arguments import instance_of, not_negative, one_of, positive, whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Interval, Probability
 from anonrisk.errors import (
     ApproximationError,

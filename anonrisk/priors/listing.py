@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from anonrisk.core import render
+from anonrisk.core.frozen import dataclass
 from anonrisk.priors.disagreement import Disagreement
 from anonrisk.priors.prior import Prior
 

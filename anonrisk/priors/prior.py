@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core import render
 from anonrisk.core.arguments import day_of
 from anonrisk.core.columns import nearest, several_in_one
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Document
 from anonrisk.errors import (
     ArgumentError,

@@ -11,11 +11,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields, PrintedTable, count_of, named
 from anonrisk.errors import StoreError
 from anonrisk.pseudonyms.clock import microseconds

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.arguments import whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedLines, percent
 from anonrisk.errors import ArgumentError, CollisionError
 from anonrisk.pseudonyms.pseudonym import USUAL_BITS, Form

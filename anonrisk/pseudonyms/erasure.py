@@ -11,9 +11,9 @@ cannot be computed any more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields, count_of
 from anonrisk.errors import ErasedError, NotAllowedError, StoreError, UnknownPseudonymError
 from anonrisk.pseudonyms.issuing import not_issued

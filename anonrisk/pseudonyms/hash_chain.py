@@ -7,10 +7,10 @@ number of a record, a colon and its mark: who keeps one elsewhere sees that the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.documents import canonical
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import (
     ArgumentError,
     CollisionError,

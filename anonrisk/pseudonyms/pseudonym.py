@@ -27,12 +27,12 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import hashlib
-from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 from anonrisk.core.arguments import one_of, whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 
 if TYPE_CHECKING:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anonrisk.core.documents import canonical
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import StoreError
 from anonrisk.pseudonyms.audit import BEGINNING, WORDS, head_of
 from anonrisk.pseudonyms.rights import Keeping, StoreSettings

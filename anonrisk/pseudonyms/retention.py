@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields
 from anonrisk.errors import NotAllowedError, StoreError
 from anonrisk.pseudonyms.erasure import Found

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedTable, count_of, named
 from anonrisk.pseudonyms.audit import FIRST_EPOCH
 

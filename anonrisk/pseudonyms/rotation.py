@@ -9,9 +9,10 @@ rotates to it again, which goes on from there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields, count_of
 from anonrisk.errors import ArgumentError, SecretKeyError, StoreError
 from anonrisk.pseudonyms.arguments import refuse_parts

@@ -12,10 +12,11 @@ import base64
 import hashlib
 import hmac
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core.documents import canonical
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.paths import as_path
 from anonrisk.errors import ManifestError, MissingLibraryError, SecretKeyError, WrongKeyError
 from anonrisk.pseudonyms.key_files import read_key_file, write_key_file

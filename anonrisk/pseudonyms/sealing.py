@@ -12,10 +12,11 @@ Length 0 says that the person was erased. Numbers are big-endian.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ArgumentError, MissingLibraryError, StoreError
 from anonrisk.pseudonyms.never_pickled import NeverPickled
 from anonrisk.pseudonyms.pseudonym import sized

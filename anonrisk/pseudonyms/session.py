@@ -5,11 +5,12 @@ from __future__ import annotations
 import hmac
 import secrets
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of
 from anonrisk.errors import AnonRiskError, NotAllowedError, StoreError, WrongKeyError, raise_alone
 from anonrisk.pseudonyms import clock

@@ -24,7 +24,6 @@ identity, under the subkey ``identity erased`` of the tag key.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +36,7 @@ from anonrisk.core.database import (
     withheld,
     writing,
 )
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import StoreError
 from anonrisk.pseudonyms.private_files import private_file
 

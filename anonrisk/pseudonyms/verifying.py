@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields, count_of
 from anonrisk.errors import StoreError
 from anonrisk.pseudonyms.pseudonym import sized

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonrisk._version import __version__
 from anonrisk.api.assess import MEANINGS
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, shown
 from anonrisk.errors import PolicyError
 from anonrisk.measures.recode import Bins, Keep, KeepCommon, Level, MergeRare, Star

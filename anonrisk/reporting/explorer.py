@@ -7,7 +7,6 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from anonrisk.core import render
 from anonrisk.core.arguments import renaming
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ArgumentError, MissingLibraryError
 from anonrisk.planning.options import require_share
 from anonrisk.planning.plan import Plan

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from anonrisk.api.assess import MEANINGS
+from anonrisk.core.frozen import dataclass
 
 
 @dataclass(frozen=True)

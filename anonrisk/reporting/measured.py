@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, cast
 
 from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.progress import tell
 from anonrisk.measures.counts.question import Question
 from anonrisk.measures.risk import Risk, of_release

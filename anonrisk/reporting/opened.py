@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import require_hierarchies
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.progress import tell
 from anonrisk.core.render import count_of
 from anonrisk.engines.limits import check_finite

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.paths import as_path, why_not
 from anonrisk.core.render import escaped, escaped_json, fitted
 from anonrisk.errors import ArgumentError, MissingLibraryError, UnwritableTableError

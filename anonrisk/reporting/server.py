@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import shown
 from anonrisk.errors import AnonRiskError
 

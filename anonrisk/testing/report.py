@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedTable, count_of, shown
 from anonrisk.core.results import Document
 from anonrisk.errors import AnonRiskError

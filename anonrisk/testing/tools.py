@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anonrisk
 from anonrisk._version import __version__
 from anonrisk.accessor import ON_CLASSES
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.refused import REFUSED
 from anonrisk.errors import ArgumentError, EmptyTableError
 from anonrisk.testing.tables import KINDS, lacking

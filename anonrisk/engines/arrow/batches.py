@@ -5,12 +5,13 @@ A row takes a byte or two for each column of few values, and the query is run on
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.arrow.cells import CodedColumns, decoded, handed_over
 from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.pandas import objects

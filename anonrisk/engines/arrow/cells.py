@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.pandas import objects
 from anonrisk.engines.pandas.encode import encode_column, side_by_side
 from anonrisk.engines.pandas.table import TableOfSeries

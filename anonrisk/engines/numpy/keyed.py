@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonrisk.core import radix
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.numpy.count import Encoded, is_dense, runs_of
 from anonrisk.engines.renumber import closed_up
 from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally, KeyedValues

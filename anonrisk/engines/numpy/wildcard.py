@@ -7,13 +7,14 @@ compared at once, by the columns that both have.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from anonrisk.core import radix
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines import refusals
 from anonrisk.engines.renumber import closed_up, looked_up
 

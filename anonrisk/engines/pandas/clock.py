@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.times import not_a_time, not_on_the_calendar, too_far_away
 from anonrisk.errors import AnonRiskError, UnsupportedColumnError

@@ -8,10 +8,10 @@ of the statement that counts: a look of its own would be a scan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines import refusals
 from anonrisk.engines.pushed.rows import Cells, any_missing, sum_where
 from anonrisk.errors import EmptyTableError, EngineError

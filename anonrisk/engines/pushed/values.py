@@ -8,10 +8,11 @@ over the other, `r` its rank and `last_r` the last of all, `h0`, `h1`, … its g
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines import refusals
 from anonrisk.engines.order import check_kinds
 from anonrisk.engines.pushed.records import again

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.reading import files, metadata
 from anonrisk.engines.reading.parquet_files import open_feather
 from anonrisk.engines.reading.storage import stored

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of
 from anonrisk.engines.reading import files, text_files
 from anonrisk.errors import ArgumentError, UnreadableTableError

@@ -7,12 +7,13 @@ import os
 import re
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from anonrisk.core.columns import nearest
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.paths import is_there, nearest_beside
 from anonrisk.core.render import count_of, shown
 from anonrisk.engines.reading import packed, private_folder

@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.reading.parquet_files import DECLARED, OF_SPARK, OURS
 
 if TYPE_CHECKING:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.reading import files
 from anonrisk.errors import UnreadableTableError
 

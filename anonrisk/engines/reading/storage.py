@@ -7,9 +7,9 @@ if no row of the whole table has it: a dictionary is often that of all the files
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.reading import files, metadata
 from anonrisk.engines.reading.parquet_files import open_feather
 from anonrisk.errors import UnreadableTableError

@@ -7,12 +7,13 @@ DuckDB does not tell names apart by case. Columns are therefore `c0`, `c1`, … 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.reading import parquet_files
 from anonrisk.engines.scan.private import path_of, text
 

@@ -11,10 +11,10 @@ import re
 import tempfile
 import weakref
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.reading.private_folder import PrivateFolder
 from anonrisk.engines.sql.database import database_of
 from anonrisk.errors import ArgumentError, EngineError, MissingLibraryError, UnreadableTableError

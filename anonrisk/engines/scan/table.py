@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 import pandas as pd
 import sqlalchemy as sa
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.literals import ScannedFormat
 from anonrisk.core.render import bytes_of
 from anonrisk.engines.pandas.schema import PandasSchema

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.reading import files, text_files
 from anonrisk.engines.reading.files import Part
 from anonrisk.engines.spark import charsets

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.reading import csv_text, files
 from anonrisk.engines.spark import charsets
 from anonrisk.engines.spark.jobs import collect

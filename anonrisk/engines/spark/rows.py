@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines import refusals
 from anonrisk.engines.order import as_number
 from anonrisk.engines.pushed import rows as steps

@@ -8,9 +8,9 @@ A table is `anonrisk_records`, with `q0`, `q1`, … and, where they are asked fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.pushed.count import persons_by_size, sizes_of_records
 from anonrisk.engines.pushed.records import CountedRecords
 from anonrisk.engines.pushed.rows import Named

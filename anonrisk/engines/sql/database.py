@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import sqlalchemy as sa
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.sql.dialects import DIALECTS, dialect_of
 from anonrisk.errors import UnsupportedFrameError
 

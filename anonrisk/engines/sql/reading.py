@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.sql.guard import guarded
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import count
 from secrets import token_hex
@@ -13,6 +13,7 @@ import pandas as pd
 import sqlalchemy as sa
 from sqlalchemy.sql import quoted_name
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.sql.database import database_of
 from anonrisk.engines.sql.dialects import dialect_of
 from anonrisk.engines.sql.guard import guarded

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import sqlalchemy as sa
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.pushed.records import lost_rows
 from anonrisk.engines.pushed.score import split_by_sorting
 from anonrisk.engines.sql.database import same_place

@@ -5,11 +5,11 @@ Columns of ours: those of `count`, `x` a number, `b` the number of its bin.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines import limits
 from anonrisk.engines.pushed import tally as pushed_tally
 from anonrisk.engines.pushed.rows import Made

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.measures.counts.question import Asks
 from anonrisk.pseudonyms.pseudonym import Pseudonymisation
 

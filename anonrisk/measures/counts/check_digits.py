@@ -7,10 +7,11 @@ it writes the expression that a database or Spark computes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from anonrisk.core.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
@@ -13,6 +12,7 @@ import numpy as np
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import no_wildcard
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError, EmptyTableError
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import md5
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.measures.counts.check_digits import CHECKED, FORMATS, SEPARATORS, SqlSigns
 from anonrisk.measures.counts.question import Asks
 from anonrisk.measures.counts.shapes import (

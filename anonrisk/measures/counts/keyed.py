@@ -6,12 +6,13 @@ the whole, because it has one hash. How hashes are made stands in `anonrisk.pseu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from anonrisk.core import render
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import StateError
 from anonrisk.measures.counts.question import Asks, Question
 from anonrisk.pseudonyms.encoding import Hashes, agreed, name_bytes

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from anonrisk.core.arguments import not_negative
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields
 from anonrisk.core.results import Document, Interval
 from anonrisk.errors import ArgumentError

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.measures.counts.class_sizes import ClassCounts
 from anonrisk.measures.counts.counter import Counter
 from anonrisk.measures.counts.matched import Attacker, Matched

@@ -6,8 +6,10 @@ text of SQL: no classes of Unicode, no looking ahead, no backslash.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from anonrisk.core.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

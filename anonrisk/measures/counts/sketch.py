@@ -8,11 +8,12 @@ part that has it, so that sketches of parts give that of the whole, number by nu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import StateError
 from anonrisk.measures.counts.keyed import KeyedTally
 from anonrisk.measures.counts.question import Asks, Question

@@ -5,12 +5,13 @@ It is made by an engine and holds the values of columns, so it never goes into a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonrisk.core import radix
+from anonrisk.core.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

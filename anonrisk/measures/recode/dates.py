@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from anonrisk.core.arguments import one_of, whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.recode import labels as text
 from anonrisk.measures.recode.recoding import Recoding

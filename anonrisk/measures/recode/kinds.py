@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from anonrisk.core.arguments import finite, instance_of, list_of, true_or_false
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ArgumentError, HierarchyError, PlanError
 from anonrisk.measures.recode import labels as text
 from anonrisk.measures.recode.dates import DatePart

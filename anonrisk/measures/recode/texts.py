@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from anonrisk.core.arguments import instance_of, list_of, whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ArgumentError, PlanError
 from anonrisk.measures.recode import labels as text
 from anonrisk.measures.recode.recoding import Recoding, numbered

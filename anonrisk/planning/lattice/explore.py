@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core import radix
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.interrupt import time_is_up
 from anonrisk.core.progress import tell
 from anonrisk.engines.numpy.count import distinct_pairs, histogram_of_persons, runs_of, split

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonrisk.core.arguments import positive
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.interrupt import interruptible, time_is_up
 from anonrisk.core.progress import tell
 from anonrisk.core.render import percent

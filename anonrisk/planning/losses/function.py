@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from inspect import signature
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ArgumentError
 from anonrisk.planning.losses.base import ClassLoss
 

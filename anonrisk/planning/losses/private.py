@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.planning.losses.base import CellLoss
 
 if TYPE_CHECKING:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.measures.counts.tally import DATES
 from anonrisk.measures.recode import Keep, Level, Star, TopBottom
 from anonrisk.measures.recode.labels import extent

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from anonrisk.core import radix
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.numpy.count import runs_of
 from anonrisk.planning.losses.base import ClassLoss
 from anonrisk.planning.regions.part import grouped, in_order, runs

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import PlanError, TooManyClassesError
 from anonrisk.measures.counts import bounds
 from anonrisk.measures.counts.question import (

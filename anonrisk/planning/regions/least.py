@@ -8,12 +8,13 @@ column is told by the narrowest label that the column has for it.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonrisk.core import radix
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.progress import tell
 from anonrisk.core.results import Interval
 from anonrisk.errors import PlanError

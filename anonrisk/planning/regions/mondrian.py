@@ -9,11 +9,11 @@ columns have together is a list with an array per column.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.interrupt import time_is_up
 from anonrisk.engines.numpy.count import runs_of
 from anonrisk.planning.regions.axes import Ladder

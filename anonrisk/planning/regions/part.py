@@ -11,11 +11,12 @@ Arrays have one axis and run in parallel, named by their length:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.numpy.count import runs_of
 from anonrisk.measures.counts.class_profiles import ValueCounts
 

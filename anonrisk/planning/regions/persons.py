@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.count import distinct_pairs, runs_of
 from anonrisk.measures.counts.class_profiles import ValueCounts

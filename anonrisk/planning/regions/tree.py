@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.numpy.count import runs_of
 from anonrisk.planning.regions.axes import Ladder
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from anonrisk.core import radix
 from anonrisk.core.arguments import whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.hierarchy import text_of
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.count import distinct_pairs, histogram, histogram_of_persons, runs_of

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import percent
 from anonrisk.errors import EmptyTableError, PlanError
 from anonrisk.measures.counts.change import LargeClasses

@@ -9,7 +9,6 @@ shared, what one loses may help others, which keep theirs. Records that are alik
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations, groupby
 from math import comb, inf
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from anonrisk.core import radix
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.table import Codes

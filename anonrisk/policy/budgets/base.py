@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import sys
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from anonrisk.core.columns import skeleton
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import exact
 from anonrisk.errors import PolicyError
 from anonrisk.measures.counts.question import TOLERANCE

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.api.sensitive import diversity_score
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import beside, exact
 from anonrisk.errors import PolicyError
 from anonrisk.policy import fields

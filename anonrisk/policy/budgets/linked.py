@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from anonrisk.core.frozen import dataclass
 from anonrisk.policy.budgets import base
 
 

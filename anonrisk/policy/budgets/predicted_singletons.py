@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import expectation
 from anonrisk.errors import PolicyError
 from anonrisk.policy import fields

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import PolicyError, RoleConflictError
 from anonrisk.measures.risk import Risk, of_release
 from anonrisk.policy import fields

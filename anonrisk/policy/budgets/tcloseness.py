@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.api.sensitive import with_distance
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.hierarchy import Hierarchy, text_of
 from anonrisk.core.render import beside, exact
 from anonrisk.errors import HierarchyError, PolicyError

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.core.frozen import dataclass
 from anonrisk.measures.counts.question import Question, WholePersons
 from anonrisk.policy.budgets import base
 from anonrisk.policy.problem import Problem

@@ -8,11 +8,11 @@ compiler or a row, never a pass.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
 from anonrisk.core.documents import to_yaml
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import joined
 from anonrisk.engines.sql import compiled
 from anonrisk.errors import PolicyError

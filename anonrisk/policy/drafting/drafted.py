@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, folded
 from anonrisk.policy import document
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import log2
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.interrupt import limited
 from anonrisk.measures import lookalikes
 from anonrisk.measures.counts.question import ManySets, Question

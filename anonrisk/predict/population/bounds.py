@@ -7,7 +7,7 @@ correct matches, any population of N people has that agrees with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import ceil, floor, hypot
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core.arguments import instance_of
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields
 from anonrisk.core.results import Interval
 from anonrisk.errors import ModelError

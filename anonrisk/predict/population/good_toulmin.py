@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anonrisk.core.arguments import not_negative, positive, whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.sample import class_sizes

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import exp, expm1, inf, log
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anonrisk.core.arguments import whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anonrisk.core.arguments import whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, percent
 from anonrisk.errors import ArgumentError, ModelError, PopulationError
 from anonrisk.measures.counts.class_sizes import ClassCounts

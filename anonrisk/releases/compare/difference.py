@@ -8,12 +8,13 @@ safe where its group has several. The cost is that of a few sorts, whatever the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.renumber import numbered
 from anonrisk.errors import EmptyTableError, StateError
 from anonrisk.pseudonyms.encoding import agreed

@@ -16,12 +16,13 @@ Who is taken along is drawn by the hashes of persons, which only the holder of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.renumber import numbered
 from anonrisk.errors import StateError
 from anonrisk.releases.compare.numbers import entries_of, interned, summed, value_sums

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.renumber import numbered
 from anonrisk.errors import StateError
 

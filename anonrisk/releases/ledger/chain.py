@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core.documents import Reader, canonical
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields, PrintedTable, count_of, named
 from anonrisk.core.results import Document
 from anonrisk.errors import LedgerError

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from anonrisk._version import __version__
 from anonrisk.core.documents import Reader
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.paths import as_path, why_not
 from anonrisk.core.render import PrintedTable, bytes_of, count_of, kind_name, named, shown
 from anonrisk.core.results import Document, restore_fields

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import as_names
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import joined as listed
 from anonrisk.errors import ArgumentError, PolicyError
 

@@ -8,7 +8,6 @@ are their numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from anonrisk.api.question import question_of
 from anonrisk.core import radix, render
 from anonrisk.core.columns import check_missing
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import joined as listed
 from anonrisk.engines import engine_for, refusals
 from anonrisk.engines.missing import kept

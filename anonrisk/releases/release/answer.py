@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
 from anonrisk.core import render
+from anonrisk.core.frozen import dataclass
 from anonrisk.policy.coverage import caveats_of
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 from anonrisk.policy.verdict import now, overall

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import skeleton
 from anonrisk.core.documents import Reader
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields, count_of, kind_name
 from anonrisk.core.results import Document
 from anonrisk.errors import AnonRiskError, ArgumentError, PolicyError

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Self
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, shown
 from anonrisk.errors import StateError
 from anonrisk.policy.budgets.base import ReleaseBudget, Value

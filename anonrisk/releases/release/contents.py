@@ -6,11 +6,12 @@ import hmac
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import nearest
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import kind_name
 from anonrisk.engines import engine_for
 from anonrisk.engines.one_state import one_state

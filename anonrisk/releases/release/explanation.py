@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Document
 from anonrisk.policy.trial import outcome_sentence
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from anonrisk.core.columns import nearest, skeleton
 from anonrisk.core.documents import BY_HAND, Reader, another_kind
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.paths import is_there
 from anonrisk.core.render import count_of
 from anonrisk.errors import PolicyError

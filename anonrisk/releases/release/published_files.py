@@ -10,10 +10,10 @@ import hashlib
 import os
 import re
 import stat
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of
 from anonrisk.engines.reading.files import without_values
 from anonrisk.errors import (

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from anonrisk.core import render
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.paths import as_path
 from anonrisk.errors import ArgumentError, PolicyError, UnsupportedFrameError
 from anonrisk.policy import fields

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import kind_name
 from anonrisk.engines.reading import files, large, text_files
 from anonrisk.engines.reading.files import FORMATS, STDIN, TextFormat

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core import render
 from anonrisk.core.documents import Reader
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import restore
 from anonrisk.errors import ArgumentError, ReleaseBlocked
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from anonrisk.core import render
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import StateError, WrongKeyError
 from anonrisk.pseudonyms.keys import Key, as_key
 from anonrisk.releases.state.keyed_file import key_id

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import question_of
 from anonrisk.core import render
 from anonrisk.core.arguments import whole_number
+from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Estimated
 from anonrisk.engines.numpy.count import histogram
 from anonrisk.errors import ArgumentError, EmptyTableError, StateError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from anonrisk.api.summary import summarised
 from anonrisk.core import render
 from anonrisk.core.arguments import one_of, renaming
 from anonrisk.core.columns import as_names, nearest
+from anonrisk.core.frozen import dataclass
 from anonrisk.engines.numpy.count import histogram, histogram_of_persons, runs_of
 from anonrisk.engines.numpy.profile import distinct_counts
 from anonrisk.errors import ColumnNotFoundError, EmptyTableError, StateError
