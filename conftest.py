@@ -51,6 +51,7 @@ NOT_THROUGH_ARROW = {
     "test_long_work_tells_and_is_silent[duckdb-suda]": "rows of DuckDB have no order",
     "test_long_work_tells_and_is_silent[polars_lazy-suda]": "rows of a query have no order",
 }
+FAILED = pytest.StashKey[bool]()
 # Published numbers that the tests hold the library to, and real tables, which stay outside.
 REFERENCE = Path(__file__).parent / "tests" / "data" / "reference.json"
 SHARED = Path(__file__).parents[1] / "shared"
@@ -80,6 +81,12 @@ def pytest_addoption(parser):
         type=float,
         default=1.0,
         help="how much is drawn of what is marked slow",
+    )
+    parser.addoption(
+        "--passed",
+        metavar="FILE",
+        type=Path,
+        help="leave out the tests that the file lists, and add those that pass",
     )
     parser.addoption(
         "--draw", metavar="SEED", help="what the share is drawn by, in place of the commit"
@@ -181,6 +188,10 @@ def pytest_collection_modifyitems(config, items):
     refuse_late_contract(items)
     seed = seed_of(config)
     left_out = {item for item in items if not drawn(seed, item.nodeid, share_of(item, config))}
+    passed = config.getoption("--passed")
+    if passed and passed.exists():
+        before = set(passed.read_text(encoding="utf-8").splitlines())
+        left_out |= {item for item in items if item.nodeid in before}
     config.hook.pytest_deselected(items=[*left_out])
     items[:] = [item for item in items if item not in left_out]
     for item in items:
@@ -229,6 +240,18 @@ def pytest_pyfunc_call(pyfuncitem):
     """What a kind of table answers must be right, and what it refuses must be listed."""
     with left_out_if_listed(pyfuncitem):
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """Note a test that has passed from its beginning to its end."""
+    report = yield
+    item.stash[FAILED] = report.failed or item.stash.get(FAILED, False)
+    passed = item.config.getoption("--passed")
+    if passed and report.when == "teardown" and not item.stash[FAILED]:
+        with passed.open("a", encoding="utf-8") as file:
+            file.write(f"{item.nodeid}\n")
+    return report
 
 
 def asks_for_more_than_pandas(text) -> bool:

@@ -5,8 +5,8 @@ python3 dev.py example         run `anonrisk example hospital` with the core lib
 python3 dev.py fast  [ARG...]  the quick tests: pandas only, no Java, no Great Expectations
 python3 dev.py gate  [ARG...]  policies, verdicts, Great Expectations, the command line: no Java
 python3 dev.py test  [ARG...]  what a change must pass: the checks, then every lane of LANES below
-python3 dev.py nightly [ARG..] what takes too long for that: the lanes of NIGHTLY below; one that
-                               was cut off goes on with those that have not passed at this commit
+python3 dev.py nightly [ARG..] what takes too long for that: the lanes of NIGHTLY below; a night
+                               that was cut off goes on with what has not passed at this commit
 python3 dev.py mutants [MODULE] lines of the library, broken one at a time: which tests notice
 python3 dev.py check           ruff and mypy only
 python3 dev.py docs            the documentation site, in build/docs/html; a warning is a failure
@@ -335,30 +335,36 @@ def run_lane(lane: Lane, args: Sequence[str], java_home: str = "") -> None:
 
 
 def run_beside(
-    lanes: Sequence[Lane], args: Sequence[str], java_home: str, passed: Path | None = None
+    lanes: Sequence[Lane], args: Sequence[str], java_home: str, notes: Path | None = None
 ) -> list[str]:
     """Run lanes side by side, for they often wait; print each when it is done.
 
-    Returns the titles of those that failed, and notes those that passed, if told where. There is
-    one more than there are cores: with many more a page or a session takes so long to start that
-    its test gives it up. Each is looked after, not waited for in turn: else one that ends early is
-    said to have taken as long as the one before it.
+    Returns the titles of those that failed. Each notes the tests that pass in a file of a folder,
+    if there is one, and runs no test that stands there. There is one more than there are cores:
+    with many more a page or a session takes so long to start that its test gives it up. Each is
+    looked after, not waited for in turn: else one that ends early is said to have taken as long as
+    the one before it.
     """
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         waiting, failed = list(lanes), []
-        running: list[tuple[Lane, subprocess.Popen[bytes], TextIOWrapper, float]] = []
+        running: list[tuple[Lane, subprocess.Popen[bytes], TextIOWrapper, float, bool]] = []
         while waiting or running:
             if waiting and len(running) <= (os.cpu_count() or 1):
                 lane = waiting.pop(0)
                 log = stack.enter_context(
                     Path(folder, str(len(waiting))).open("w+", encoding="utf-8")
                 )
-                env, command = variables(lane.env, java_home), pytest_command(lane, args)
+                words, may_be_empty = [*args], bool(args)
+                if notes is not None:
+                    notes.mkdir(parents=True, exist_ok=True)
+                    passed = notes / re.sub(r"\W+", "-", lane.title.lower())
+                    words, may_be_empty = ["--passed", str(passed)], passed.exists()
+                env, command = variables(lane.env, java_home), pytest_command(lane, words)
                 process = subprocess.Popen(
                     command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT
                 )
                 stack.callback(process.kill)
-                running.append((lane, process, log, time.monotonic()))
+                running.append((lane, process, log, time.monotonic(), may_be_empty))
                 say(f"lane started: {lane.title}")
                 continue
             done = next((one for one in running if one[1].poll() is not None), None)
@@ -366,17 +372,13 @@ def run_beside(
                 time.sleep(0.05)
                 continue
             running.remove(done)
-            lane, process, log, start = done
+            lane, process, log, start, may_be_empty = done
             seconds = time.monotonic() - start
             log.seek(0)
             say(f"lane: {lane.title}")
             sys.stdout.write(log.read())
-            good = process.returncode in ((0, 5) if args else (0,))
+            good = process.returncode in ((0, 5) if may_be_empty else (0,))
             failed += [] if good else [lane.title]
-            if good and passed is not None:
-                passed.parent.mkdir(exist_ok=True)
-                with passed.open("a", encoding="utf-8") as file:
-                    file.write(f"{lane.title}\n")
             word = "ok" if good else f"FAILED (exit code {process.returncode})"
             say(f"{word}: lane: {lane.title} ({seconds:.1f} s)")
         return failed
@@ -431,13 +433,9 @@ def do_nightly(args: Sequence[str]) -> None:
     run_all(NIGHTLY, args, None if args or changed or not commit else NIGHTS / commit)
 
 
-def run_all(lanes: Sequence[Lane], args: Sequence[str], passed: Path | None = None) -> None:
+def run_all(lanes: Sequence[Lane], args: Sequence[str], notes: Path | None = None) -> None:
     """Run lanes side by side; on a build server a lane that cannot run is a failure."""
     java_home = do_setup()
-    before = passed.read_text(encoding="utf-8").splitlines() if passed and passed.exists() else []
-    for title in before:
-        say(f"passed before at this commit: lane: {title}")
-    lanes = [lane for lane in lanes if lane.title not in before]
     for lane in lanes:
         set_up(lane.env)
         if not interpreter(lane.env):
@@ -445,7 +443,7 @@ def run_all(lanes: Sequence[Lane], args: Sequence[str], passed: Path | None = No
                 sys.exit(f"dev.py: FAILED: no Python here for the lane: {lane.title}")
             say(f"NOT RUN, no Python here for it: {lane.title}")
     there = [lane for lane in lanes if interpreter(lane.env)]
-    failed = run_beside(there, args, java_home, passed)
+    failed = run_beside(there, args, java_home, notes)
     if failed:
         sys.exit(f"dev.py: FAILED: {', '.join(failed)}")
     say("everything that ran has passed")

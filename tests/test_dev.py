@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import re
+import subprocess
 import sys
 import tarfile
 from fnmatch import fnmatch
@@ -48,23 +49,45 @@ def test_every_lane_is_said_to_take_its_own_time(dev, monkeypatch, capsys):
 
 
 def test_a_night_that_was_cut_off_goes_on_with_what_has_not_passed(dev, monkeypatch, tmp_path):
-    ran, noted = [], tmp_path / "nights" / "abc"
+    asked, notes = [], tmp_path / "nights" / "abc"
 
-    def pytest_command(lane, _):
-        ran.append(lane.title)
+    def pytest_command(lane, args):
+        asked.append(args)
         return [sys.executable, "-c", f"raise SystemExit({lane.args[0]})"]
 
     monkeypatch.setattr(dev, "pytest_command", pytest_command)
     monkeypatch.setattr(dev, "variables", lambda *_: dict(os.environ))
     for name in ("do_setup", "set_up", "interpreter"):
         monkeypatch.setattr(dev, name, lambda *_: "there")
-    lanes = [dev.Lane("good", dev.LATEST, ("0",)), dev.Lane("broken", dev.LATEST, ("1",))]
-    for expected in (["good", "broken"], ["broken"]):
-        ran.clear()
-        with pytest.raises(SystemExit, match="FAILED: broken"):
-            dev.run_all(lanes, (), noted)
-        assert ran == expected
-    assert noted.read_text() == "good\n"
+    lanes = [dev.Lane(f"{code}, all", dev.LATEST, (code,)) for code in "015"]
+    with pytest.raises(SystemExit, match="FAILED: 1, all, 5, all"):
+        dev.run_all(lanes, (), notes)
+    assert asked == [["--passed", str(notes / f"{code}-all")] for code in "015"]
+    # No test is left of a lane all of whose tests have passed.
+    (notes / "5-all").touch()
+    with pytest.raises(SystemExit, match=r"FAILED: 1, all$"):
+        dev.run_all(lanes, (), notes)
+
+
+@pytest.mark.slow
+def test_what_has_passed_is_noted_and_not_run_again(dev, tmp_path):
+    test = tmp_path / "test_parts.py"
+    test.write_text(
+        "import pytest\n"
+        "@pytest.fixture\ndef late():\n    yield\n    assert 0\n"
+        "def test_good(): pass\n"
+        "def test_bad(): assert 0\n"
+        "def test_bad_at_last(late): pass\n"
+    )
+    notes = tmp_path / "notes"
+    command = [sys.executable, "-m", "pytest", "-q", "-c", str(dev.ROOT / "pyproject.toml")]
+    command += ["--rootdir", str(tmp_path), "-p", "conftest", "--passed", str(notes), str(test)]
+    ends = []
+    for _ in range(2):
+        run = subprocess.run(command, cwd=dev.ROOT, capture_output=True, text=True, check=False)
+        ends.append(run.stdout.strip().splitlines()[-1].partition(" in ")[0])
+        assert notes.read_text() == "test_parts.py::test_good\n"
+    assert ends == ["1 failed, 2 passed, 1 error", "1 failed, 1 passed, 1 deselected, 1 error"]
 
 
 def test_a_night_is_noted_only_of_a_commit_that_it_ran_whole(dev, monkeypatch):
