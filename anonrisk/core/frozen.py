@@ -87,7 +87,7 @@ def _initializer(cls: type) -> Callable[..., None]:
     )
     made: dict[str, Any] = {}
     # The module's own names, by which the annotations can be read.
-    exec(text, vars(sys.modules[cls.__module__]), made)  # noqa: S102
+    exec(text, getattr(sys.modules.get(cls.__module__), "__dict__", {}), made)  # noqa: S102
     result: Callable[..., None] = made["make"](**known)
     result.__annotations__ = {field.name: field.type for field in fields(cls) if field.init}
     result.__annotations__["return"] = None
