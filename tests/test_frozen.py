@@ -32,7 +32,7 @@ def family(make):
         d: str
         e: int = field(default=7, compare=False)
         f: int = field(default=8, hash=False, repr=False)
-        g: list[int] = field(init=False, default_factory=lambda: [1])
+        g: list[int] = field(init=False, compare=False, default_factory=lambda: [1])
         h: int = field(init=False)
 
         def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ ASKED = {
     "of another kind": lambda base, _, own, *__: [base(1) == own(1), own(1) == own(1)],
     "not compared": lambda _, named, *__: named(1, d="x", e=1) == named(1, d="x", e=2),
     "hash": lambda base, *_: hash(base(1, 2.0, ())) == hash((1, 2.0, ())),
-    "not hashed": lambda _, named, *__: hash(named(1, c=(), d="x", f=1)),
+    "not hashed": lambda _, named, *__: hash(named(1, c=(), d="x", f=[])),
     "no hash": lambda base, *_: hash(base(1)),
     "own": lambda *classes: [classes[3]().a, classes[3]() == 1, hash(classes[3]())],
     "empty": lambda *classes: [classes[4](), classes[4]() == classes[4](), hash(classes[4]())],
