@@ -499,7 +499,7 @@ COLUMNS = {
     "dictionary": (pa.dictionary(pa.int8(), pa.string()), ["a", "b", None]),
     "null": (pa.null(), [None]),
 }
-if cells._views_are_coded():
+if cells.views_are_coded():
     COLUMNS["views"] = pa.string_view(), COLUMNS["text"][1]
 
 

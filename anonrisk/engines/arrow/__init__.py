@@ -189,7 +189,7 @@ class ArrowEngine:
             known = remembered(frame) if table.in_memory else {}
             coded = table.coded(_named(table, asked), known)
             return method(coded, *(_with_population(item, asked) for item in asked))
-        value = cells.to_pandas(_given(table, asked))
+        value = cells.to_pandas(_asked_columns(table, asked))
         value.attrs = table.attrs()
         result = method(value, *asked)
         if isinstance(result, pd.DataFrame):
@@ -218,7 +218,7 @@ def _without_columns(frame: Any) -> PandasSchema:
     return PandasSchema(empty)
 
 
-def _given(table: ArrowTable, asked: Any) -> Mapping[str, Any]:
+def _asked_columns(table: ArrowTable, asked: Any) -> Mapping[str, Any]:
     """Read what is asked about, or everything where no column is named."""
     return table.read(_named(table, asked))
 

@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from anonrisk.core.frozen import dataclass
-from anonrisk.engines.arrow.cells import CodedColumns, decoded, handed_over
+from anonrisk.engines.arrow.cells import CodedColumns, decoded, handed_over, plain, views_are_coded
+from anonrisk.engines.arrow.views import FewTexts
 from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.pandas import objects
 
@@ -44,7 +45,7 @@ class _BatchedColumn:
     def add(self, column: Any) -> None:
         """Take the rows of a batch."""
         flat = _flat(column)
-        self.kind = flat.type
+        self.kind = plain(flat.type)
         for part in flat.chunks:
             cells, places = _distinct(part)
             if self.n_cells <= _FEW and not pa.types.is_dictionary(cells.type):
@@ -71,7 +72,7 @@ class _BatchedColumn:
 def _flat(column: Any) -> Any:
     """Return cells as they are handed over; only categories with an order stay what they are."""
     if not pa.types.is_dictionary(column.type):
-        return handed_over(column)
+        return handed_over(column, views=views_are_coded())
     # Every batch may have a dictionary of its own.
     return column if column.type.ordered else decoded(column)
 
@@ -92,6 +93,11 @@ def _distinct(part: Any) -> tuple[Any, NDArray[Any]]:
             there[offsets] = True
             cells = pa.array(np.flatnonzero(there) + low, part.type)
             return cells, (np.cumsum(there) - 1)[offsets]
+    few = FewTexts.of(part)
+    if few is not None:
+        return few.cells(), few.places
+    if part.type != plain(part.type):
+        part = part.cast(plain(part.type))
     try:
         encoded = part.dictionary_encode(null_encoding="encode")
     except pa.ArrowNotImplementedError:

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from anonrisk.core.frozen import dataclass
+from anonrisk.engines.arrow.views import FewTexts
 from anonrisk.engines.pandas import objects
 from anonrisk.engines.pandas.encode import encode_column, side_by_side
 from anonrisk.engines.pandas.table import TableOfSeries
@@ -56,12 +57,14 @@ class CodedColumns(TableOfSeries):
 
     def encoded(self, name: Name, role: str) -> Codes:
         """Encode a column."""
-        column = handed_over(self.columns[name], views=_views_are_coded())
-        return encode_column(column, name, role)
+        column = handed_over(self.columns[name], views=views_are_coded())
+        few = FewTexts.of(column)
+        return encode_column(column, name, role) if few is None else few.codes()
 
 
 @cache
-def _views_are_coded() -> bool:
+def views_are_coded() -> bool:
+    """Return whether this Arrow can tell texts as views apart."""
     try:
         pa.array([], pa.string_view()).dictionary_encode()
     except (AttributeError, pa.ArrowNotImplementedError, pa.ArrowInvalid):

@@ -73,11 +73,11 @@ class DuckDBTable(ArrowTable):
         return RelationTable(self.frame, ArrowTable(pa.table(self.frame)))
 
     def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:  # noqa: ARG002
-        """Refuse: a query is run before it is changed, so that only roles are given to it."""
+        """Raise an error: a query is run before it is changed; only roles are put on it."""
         raise cannot_carry("a DuckDB relation")
 
     def check_order(self) -> None:
-        """Refuse: the next run of the query may give its rows in another order."""
+        """Raise an error: the next run of the query may give its rows in another order."""
         raise refused(RELATION_ROWS)
 
     def attrs(self) -> dict[Any, Any]:
@@ -97,7 +97,7 @@ class RelationTable(TableAround):
         return {}
 
     def around(self, table: Any, attrs: Any) -> Any:
-        """Make it a relation, of the same connection where that is told: others cannot see it."""
+        """Make it a relation, of the same connection where it is known: others cannot see it."""
         if attrs:
             raise cannot_carry("a DuckDB relation")
         connection = getattr(self.frame, "_con", None) or sys.modules["duckdb"]

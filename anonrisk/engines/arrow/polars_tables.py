@@ -140,7 +140,7 @@ class LazyTable(PolarsTable):
         return CollectedTable(self.frame, PolarsTable(self.frame.collect()))
 
     def check_order(self) -> None:
-        """Refuse: the next run of the query may give its rows in another order."""
+        """Raise an error: the next run of the query may give its rows in another order."""
         raise refused(LAZY_ROWS)
 
 

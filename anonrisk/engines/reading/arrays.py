@@ -23,7 +23,7 @@ _LISTS = (
 )
 _VIEW = np.dtype([("length", "<i4"), ("begin", "<i4"), ("buffer", "<i4"), ("offset", "<i4")])
 # Shorter texts stand in the view itself.
-_INSIDE = 12
+INSIDE = 12
 # What libraries put where a number is missing: nothing, pandas 1, a category -1, NaT the least.
 _FILLS = (0, 1, -1, np.iinfo(np.int64).min)
 
@@ -144,7 +144,7 @@ def _beside_views(array: Any) -> int:
     views = np.frombuffer(buffers[1], _VIEW)[array.offset : array.offset + len(array)]
     missing = array.is_null().to_numpy(zero_copy_only=False)
     hidden = int((views["length"][missing] > 0).sum())
-    far = np.unique(views[~missing & (views["length"] > _INSIDE)])
+    far = np.unique(views[~missing & (views["length"] > INSIDE)])
     room = sum(buffer.size for buffer in buffers[2:])
     return hidden or int(room > int(far["length"].sum()))
 
