@@ -2,8 +2,8 @@
 
 Pages stand where they are read on a code forge: docs/, the guides beside what they are about, the
 notebooks. They are laid out for Sphinx in a folder that git ignores, with their links led to where
-each page is on the site. What follows from the code (a page a function, the commands) is written
-there, so that nothing lists it twice.
+each page is on the site. What follows from the code (one page per function, the commands) is
+written there, so that nothing lists it twice.
 """
 
 from __future__ import annotations
