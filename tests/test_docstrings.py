@@ -8,9 +8,13 @@ import re
 import typing
 from pathlib import Path
 
+import every_call
+import pandas as pd
 import pytest
+from keys import KEY
 
-from anonrisk import Policy
+import anonrisk
+from anonrisk import Policy, errors
 from anonrisk.accessor import FUNCTIONS, NOT_METHODS, AnonAccessor
 from anonrisk.api.assess import MEANINGS
 from anonrisk.core import docstrings, literals
@@ -229,6 +233,141 @@ def test_help_stands_on_its_own(function):
     method = getattr(AnonAccessor, function.__name__)
     assert list(explained(method)) == [name for name in said if name != "frame"]
     assert set(sections(function.__doc__)) - set(sections(method.__doc__)) <= {"Parameters"}
+
+
+TABLE = pd.DataFrame(every_call.CELLS)
+DECLARED = TABLE.anon.declare(quasi=every_call.QID, sensitive="value", unit="person")
+NOT_GIVEN = {"qids": None, "sensitive": None}
+CUT = {"zip": {"*": {"a": ["100", "101"], "b": ["102", "103", "104"]}}}
+MANY = pd.DataFrame({"zip": "100", "a": range(100_002)}).assign(b=lambda t: t["a"])
+# What is wrong with any call: a table, and arguments where the word has them.
+WRONG = [
+    (3, {}),
+    ("table.csv", {}),
+    (TABLE[[]], {}),
+    (pd.concat([TABLE, TABLE], axis=1), {}),
+    (TABLE[:0], {}),
+    (TABLE, NOT_GIVEN),
+    (DECLARED.rename(columns={"zip": "post", "person": "who"}), NOT_GIVEN),
+    (TABLE.assign(**{name: [[1]] * len(TABLE) for name in TABLE}), {"unit": "person"}),
+    (TABLE.assign(person=None), {"unit": "person"}),
+    (TABLE.assign(zip=None, hour=None), {"missing": "error"}),
+    (TABLE.assign(value=None), {"missing_sensitive": "error"}),
+]
+# What only some can meet.
+OF_ONE_WORD = {
+    **dict.fromkeys(
+        ("assess", "profiles", "tcloseness"),
+        (
+            lambda ask: ask(TABLE, "zip", "value", hierarchies={"a": 1}),
+            lambda ask: ask(MANY, "zip", "a", distance="ordered"),
+        ),
+    ),
+    "apply": [
+        lambda ask: ask(TABLE.assign(sex=range(len(TABLE))), every_call.plan_of_cells()),
+        lambda ask: ask(
+            TABLE.assign(zip="q"), TABLE.anon.plan("zip", k=10, max_suppressed=0, hierarchies=CUT)
+        ),
+        lambda ask: ask(TABLE, anonrisk.Plan({}), policy=Policy(quasi="zip", k=40)),
+        lambda ask: ask(TABLE.assign(person=None), TABLE.anon.plan("zip", k=2, unit="person")),
+    ],
+    "at_risk": [
+        lambda ask: ask(
+            TABLE.assign(value=None), "zip", sensitive="value", l=2, missing_sensitive="error"
+        ),
+        lambda ask: ask(TABLE, "zip", sensitive="value", t=0.1, hierarchies={"a": 1}),
+        lambda ask: ask(MANY, "zip", sensitive="a", t=0.1, distance="ordered"),
+    ],
+    **dict.fromkeys(("box_plot", "summary"), (lambda ask: ask(MANY, "zip", by="a"),)),
+    "compare": [lambda ask: ask(TABLE, "zip", previous=TABLE.assign(zip=1))],
+    "declare": [lambda ask: ask(TABLE)],
+    **dict.fromkeys(
+        ("delta_presence", "kmap"), (lambda ask: ask(TABLE, "zip", population=TABLE[:9]),)
+    ),
+    "explore": [lambda ask: ask(TABLE, "zip", hierarchies={"zip": {"a": 1}})],
+    "find_qids": [lambda ask: ask(TABLE.assign(zip=[[1]] * len(TABLE)), "zip", progress=False)],
+    "generalize": [lambda ask: ask(TABLE, "zip", hierarchies={"a": 1}, level=1)],
+    "linkability": [
+        lambda ask: ask(TABLE, "zip", unit="person", time="hour", at=99),
+        lambda ask: ask(TABLE.assign(hour=pd.NaT), "zip", unit="person", time="hour"),
+    ],
+    "microaggregate": [lambda ask: ask(MANY, ["a", "b"], k=3)],
+    "permute": [lambda ask: ask(TABLE.assign(zip=[[1]] * len(TABLE)), "value", by="zip", seed=1)],
+    "plan": [
+        lambda ask: ask(TABLE, "zip", k=2, hierarchies={"zip": {"a": 1}}),
+        lambda ask: ask(
+            TABLE, "sex", k=40, hierarchies={"sex": [anonrisk.recode.Prefix(1)]}, max_suppressed=0
+        ),
+        lambda ask: ask(TABLE, "zip", k=2, options=anonrisk.PlanOptions(column_weights={"zip": 0})),
+    ],
+    **dict.fromkeys(
+        ("predict_classes", "predict_singletons"),
+        (lambda ask: ask(TABLE, "income", group_size=20, method="kl"),),
+    ),
+    "predict_population": [
+        lambda ask: ask(TABLE, "zip", population_size=9),
+        lambda ask: ask(TABLE, "zip", population_size=999, weight="hour"),
+        lambda ask: ask(TABLE, "income", population_size=999, model="pitman"),
+    ],
+    "pseudonymize": [
+        lambda ask: ask(TABLE, "person", key=None),
+        lambda ask: ask(TABLE, "person", key=KEY, period=2),
+    ],
+    "state": [lambda ask: ask(TABLE, "zip", key=None)],
+    "sketch": [lambda ask: ask(TABLE, "zip", key=None)],
+    "trajectory": [
+        lambda ask: ask(TABLE, "zip", unit="person", length=2, ordered=True),
+        lambda ask: ask(
+            TABLE.assign(hour=0), "zip", unit="person", length=2, time="hour", ordered=True
+        ),
+    ],
+    "utility": [
+        lambda ask: ask(TABLE, "zip", original=TABLE, hierarchies={"zip": {"a": 1}}),
+        lambda ask: ask(TABLE, "zip", original=TABLE[:0]),
+        lambda ask: ask(TABLE, original=DECLARED.rename(columns={"zip": "post"})),
+    ],
+}
+OF_ONE_WORD["risk"] = [*OF_ONE_WORD["kmap"], lambda ask: ask(TABLE, "zip", weight="hour")]
+# It takes chance, or a table of millions of classes, to meet these.
+SELDOM = {"pseudonymize": {"CollisionError"}, "plan": {"TooManyClassesError"}}
+
+
+def raised(function):
+    """Call a word wrongly in every way above; yield the kinds of error that come."""
+    signature = inspect.signature(function)
+    asked = every_call.ASKED.get(function.__name__, lambda ask, frame: ask(frame, every_call.QID))
+    base = asked(lambda *args, **kwargs: signature.bind(*args, **kwargs).arguments, TABLE)
+    first, *names = signature.parameters
+    calls = [
+        lambda _, frame=frame, more=more: function(
+            **{**base, first: frame, **{name: more[name] for name in names if name in more}}
+        )
+        for frame, more in WRONG
+    ]
+    for call in [*calls, *OF_ONE_WORD.get(function.__name__, ())]:
+        try:
+            call(function)
+        except anonrisk.AnonRiskError as error:
+            yield type(error)
+
+
+def listed(text):
+    """Names of the errors of a docstring, in their order."""
+    heads = re.findall(r"^(\S.*)", sections(text)["Raises"], flags=re.MULTILINE)
+    return [name for head in heads for name in head.split(", ")]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+@pytest.mark.filterwarnings("ignore::anonrisk.errors.ApproximationWarning")
+def test_what_is_raised_is_what_the_docstring_lists(function):
+    names = listed(function.__doc__)
+    assert len(names) == len({*names})
+    assert all(issubclass(getattr(errors, name), anonrisk.AnonRiskError) for name in names)
+    came = {
+        next((kind.__name__ for kind in one.__mro__ if kind.__name__ in names), one.__name__)
+        for one in raised(function)
+    }
+    assert came == {*names} - SELDOM.get(function.__name__, set())
 
 
 def test_docstrings_may_be_left_out():

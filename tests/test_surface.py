@@ -271,6 +271,7 @@ def test_columns_come_first_and_options_by_name():
         *((word, *pair) for word, renamed in RENAMED.items() for pair in renamed.items()),
         ("plan", "max_suppression", "max_suppressed="),
         ("plan", "weights", "options=anonrisk.PlanOptions(column_weights=…)"),
+        ("plan", "time_budget", "options=anonrisk.PlanOptions(time_limit=…)"),
         *(
             ("plan", field.name, f"options=anonrisk.PlanOptions({field.name}=…)")
             for field in fields(anonrisk.PlanOptions)
@@ -282,3 +283,8 @@ def test_an_old_name_is_answered_with_the_new_one(word, old, new):
         errors.ArgumentError, match=f"^{old}= is no longer an argument: write {re.escape(new)}$"
     ):
         getattr(anonrisk, word)(pd.DataFrame(CELLS), **{old: 1})
+
+
+def test_an_old_name_of_a_draft_is_answered_too():
+    with pytest.raises(errors.ArgumentError, match=r"write time_limit=$"):
+        anonrisk.Policy.draft(pd.DataFrame(CELLS), time_budget=1)

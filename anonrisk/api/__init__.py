@@ -1,4 +1,4 @@
-"""The public functions of tables, one a file, which has its name.
+"""The public functions of tables, one per file, which has its name.
 
 `anonrisk.accessor` binds each as a method of `.anon`; ``python3 dev.py stubs`` writes their names
 here and into the package.

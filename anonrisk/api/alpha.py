@@ -35,6 +35,10 @@ def alpha(
     -------
     float
 
+    Raises
+    ------
+    As in `anonrisk.ldiv`.
+
     See Also
     --------
     anonrisk.ldiv : number of values that a class leaves in doubt

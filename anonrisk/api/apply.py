@@ -73,6 +73,19 @@ def apply(
         records would be left out, or a goal of the plan would be missed, that is a `PlanError` and
         no table. What the policy does not pass is a `ReleaseBlocked`, with the verdict.
 
+    Raises
+    ------
+    ColumnNotFoundError, MissingUnitError, EmptyTableError, UnsupportedColumnError
+        As in `anonrisk.classes`.
+    UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    PlanError
+        If too many records would be left out, or the table misses a goal of the plan.
+    UnseenValuesError
+        If the plan does not know a value and ``on_unseen="refuse"``.
+    ReleaseBlocked
+        If the result does not pass `policy`.
+
     See Also
     --------
     anonrisk.plan : finds a plan

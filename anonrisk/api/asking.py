@@ -24,6 +24,7 @@ RENAMED = {
     "find_qids": {"columns": "qids=", "time_budget": "time_limit="},
     "generalize": {"hierarchy": "hierarchies="},
     "ldiv": {"kind": "variant="},
+    "is_quasi_identifier": {"columns": "qids="},
     "linkability": {"user": "unit="},
     "profiles": {"hierarchy": "hierarchies="},
     "report": {"policy_or_qids": "policy= or qids="},

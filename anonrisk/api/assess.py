@@ -92,6 +92,10 @@ def assess(
     Assessment
         Each measure of each sensitive column, and the sizes of the classes.
 
+    Raises
+    ------
+    As in `anonrisk.tcloseness`.
+
     See Also
     --------
     anonrisk.report : the same for people who decide

@@ -65,6 +65,15 @@ def at_risk(
     DataFrame
         The records in a class that breaks any of the limits. Lazy on Spark; see `anonrisk.sizes`.
 
+    Raises
+    ------
+    ColumnNotFoundError, RolesNotGivenError, RolesLostError, MissingValuesError, MissingUnitError
+        As in `anonrisk.classes`.
+    UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    MissingSensitiveError, HierarchyError, TooManyValuesError
+        As in `anonrisk.tcloseness`.
+
     See Also
     --------
     anonrisk.sizes : the class size of every record

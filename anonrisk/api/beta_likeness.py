@@ -38,6 +38,10 @@ def beta_likeness(
     -------
     float
 
+    Raises
+    ------
+    As in `anonrisk.ldiv`.
+
     See Also
     --------
     anonrisk.delta_disclosure : gains and losses alike, by their logarithm

@@ -51,7 +51,7 @@ class BoxPlot(Document, render.PrintedTable):
     groups: tuple[tuple[Any, Box], ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas table, a row a box, the box of all classes last."""
+        """Return a pandas table with one row per box; the box of all classes comes last."""
         import pandas as pd
 
         rows = [{"group": label, **vars(each)} for label, each in self._labelled()]
@@ -192,6 +192,12 @@ def box_plot(
     Returns
     -------
     BoxPlot
+
+    Raises
+    ------
+    As in `anonrisk.classes`.
+    TooManyGroupsError
+        If `by` has too many different values.
 
     See Also
     --------

@@ -43,6 +43,27 @@ def classes(
     ClassSizes
         The histogram of class sizes, which answers for k, uniqueness, entropy and more.
 
+    Raises
+    ------
+    ColumnNotFoundError, DuplicateColumnError
+        If the table lacks a named column, or has two of that name.
+    RolesNotGivenError
+        If no quasi-identifiers are named or declared.
+    RolesLostError
+        If the table has changed so that declared roles are in doubt.
+    MissingValuesError
+        If a quasi-identifier is missing and ``missing="error"``.
+    MissingUnitError
+        If a row has no `unit`.
+    EmptyTableError
+        If there is no record to measure.
+    UnsupportedColumnError
+        If cells cannot be compared: they are nested, or of mixed types.
+    UnsupportedFrameError
+        If the table is of no supported library.
+    ArgumentError
+        If an argument has a wrong value, or a column is named twice or in two roles.
+
     See Also
     --------
     anonrisk.k : the smallest class alone

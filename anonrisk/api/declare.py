@@ -45,6 +45,13 @@ def declare(  # noqa: PLR0917
         filtering, selection and Parquet. A column that is dropped leaves the quasi-identifier; one
         that may have been renamed is an error when the table is measured.
 
+    Raises
+    ------
+    ColumnNotFoundError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    RolesNotGivenError
+        If no role is given.
+
     See Also
     --------
     anonrisk.roles : reads the roles back

@@ -41,6 +41,10 @@ def delta_disclosure(
     -------
     float
 
+    Raises
+    ------
+    As in `anonrisk.ldiv`.
+
     See Also
     --------
     anonrisk.beta_likeness : gains only

@@ -37,6 +37,10 @@ def delta_presence(
     Presence
         `lowest` and `highest` f/F over the classes of the population; 0 where the release has none.
 
+    Raises
+    ------
+    As in `anonrisk.kmap`.
+
     See Also
     --------
     anonrisk.kmap : smallest class of the population instead of a share

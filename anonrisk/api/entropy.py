@@ -43,6 +43,10 @@ def entropy(
     -------
     float
 
+    Raises
+    ------
+    As in `anonrisk.classes`.
+
     See Also
     --------
     anonrisk.classes : its `degree`, `anvc` and `rr` state the same as a degree and as numbers

@@ -33,6 +33,10 @@ def explain_risk(
     RiskExplanation
         Each change with the singletons after it, measured on this table; the best first.
 
+    Raises
+    ------
+    As in `anonrisk.classes`.
+
     See Also
     --------
     anonrisk.plan : looks for the best coarsening of all columns

@@ -109,6 +109,15 @@ def find_qids(
         look like direct identifiers, and columns that cannot be searched, apart. With `explain`, a
         `SearchPlan` instead.
 
+    Raises
+    ------
+    ColumnNotFoundError, RolesLostError, MissingValuesError, MissingUnitError, EmptyTableError
+        As in `anonrisk.classes`.
+    UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    NoColumnsError
+        If no column can be searched.
+
     See Also
     --------
     anonrisk.is_quasi_identifier : about given columns, and a population
@@ -171,7 +180,7 @@ def find_qids(
         if not stopped:
             with interruptible() as interruption:
                 direct = _look_alikes(counter, outcome)
-                if not outcome.found and outcome.n_settled == outcome.n_sets:
+                if not outcome.minimal_sets and outcome.n_settled == outcome.n_sets:
                     tell("looking for the nearest set")
                     near = nearest_set(counter, outcome, max_size)
             stopped = interruption.keep(outcome.n_settled, outcome.n_sets, DECIDED)
@@ -259,7 +268,7 @@ def _ranked(
     """Put first what a person should worry about most."""
     results = [
         _as_found(item, outcome, population_size)
-        for item in outcome.found
+        for item in outcome.minimal_sets
         if len(item.positions) > 1 or item.sizes.qid[0] not in direct
     ]
     results.sort(key=lambda item: (-item.share / len(item.columns), len(item.columns)))

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import Part
     from anonrisk.engines.base import Engine
 
+# Each takes a place while quantiles are counted.
+_MOST_BINS = 1_000_000
+
 
 @in_one_state
 def generalize(
@@ -68,6 +71,13 @@ def generalize(
     DataFrame
         A new table of the same kind, lazy on Spark. A missing value stays missing, except at the
         top of a hierarchy.
+
+    Raises
+    ------
+    ColumnNotFoundError, UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    HierarchyError
+        If a hierarchy is not a tree, cannot be read, or lacks values of the column.
 
     See Also
     --------
@@ -149,6 +159,6 @@ def _bins(engine: Engine, frame: Any, name: Name, bins: Any) -> Bins:
         edges = tuple(finite(edge, "each of the edges of bins") for edge in list(bins))
         whole = all(edge.is_integer() for edge in edges) and engine.schema(frame).is_whole(name)
         return Bins(edges, whole=whole)
-    quantiles = QuantileBins(name, whole_number(bins, "bins", at_least=2))
+    quantiles = QuantileBins(name, whole_number(bins, "bins", at_least=2, at_most=_MOST_BINS))
     result: Bins = engine.tally(frame, quantiles)
     return result

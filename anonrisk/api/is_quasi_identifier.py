@@ -50,6 +50,10 @@ def is_quasi_identifier(
         singletons, whatever the population; ``"excluded in expectation"`` where no distribution
         over the given domain makes more than `alpha` of the population unique; else ``"possible"``.
 
+    Raises
+    ------
+    As in `anonrisk.classes`.
+
     See Also
     --------
     anonrisk.find_qids : searches for them by measuring

@@ -31,6 +31,10 @@ def k(
     -------
     int
 
+    Raises
+    ------
+    As in `anonrisk.classes`.
+
     See Also
     --------
     anonrisk.uniqueness : share of the records that are alone

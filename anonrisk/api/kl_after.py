@@ -75,7 +75,7 @@ class KlAfter(Document, render.PrintedTable):
     steps: tuple[KlStep, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas table, a row a step."""
+        """Return a pandas table with one row per step."""
         import pandas as pd
 
         return pd.DataFrame([asdict(step) for step in self.steps])
@@ -134,6 +134,10 @@ def kl_after(
     Returns
     -------
     KlAfter
+
+    Raises
+    ------
+    As in `anonrisk.classes`.
 
     See Also
     --------

@@ -35,6 +35,15 @@ def kmap(
     -------
     int
 
+    Raises
+    ------
+    ColumnNotFoundError, RolesNotGivenError, RolesLostError, MissingValuesError, EmptyTableError
+        As in `anonrisk.classes`.
+    UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    PopulationError
+        If the table has records that the population cannot have given it.
+
     See Also
     --------
     anonrisk.k : the same within the table alone

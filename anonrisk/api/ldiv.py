@@ -51,6 +51,14 @@ def ldiv(
     int or float
         An int, but a float for ``variant="entropy"``, never rounded.
 
+    Raises
+    ------
+    As in `anonrisk.classes`.
+    MissingSensitiveError
+        If a sensitive value is missing and ``missing_sensitive="error"``.
+    RolesNotGivenError
+        If no quasi-identifiers or no sensitive columns are named or declared.
+
     See Also
     --------
     anonrisk.k : whether a person can be found at all

@@ -61,6 +61,17 @@ def linkability(
         With `linked`, `expected`, `chance` and the counts behind them. Without any change of
         pseudonyms all would be 1.
 
+    Raises
+    ------
+    ColumnNotFoundError, MissingValuesError, MissingUnitError, UnsupportedColumnError
+        As in `anonrisk.classes`.
+    UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    MissingTimeError
+        If a record has no `time`.
+    EmptyTableError
+        If nobody has records both before and after a change.
+
     See Also
     --------
     anonrisk.pseudonymize : gives pseudonyms that change

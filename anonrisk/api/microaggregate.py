@@ -37,6 +37,13 @@ def microaggregate(frame: FrameT, columns: Names, k: int | None = None) -> Frame
         counted and grouped on the driver; above that, and for MDAV above 100,000 different
         records on any engine, it is refused.
 
+    Raises
+    ------
+    ColumnNotFoundError, UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    TooManyRecordsError
+        If several columns have too many different records.
+
     See Also
     --------
     anonrisk.generalize : bins and prefixes instead of means

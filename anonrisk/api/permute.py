@@ -38,6 +38,11 @@ def permute(frame: FrameT, columns: Names, *, seed: int, by: Names | None = None
         random order of its group, so none keeps its own unless it is alone; how often each value
         occurs in a group is exactly kept. Marked as `perturb` marks it.
 
+    Raises
+    ------
+    ColumnNotFoundError, UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+
     See Also
     --------
     anonrisk.perturb : noise instead of a new order

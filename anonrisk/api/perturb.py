@@ -41,6 +41,11 @@ def perturb(
         A new table of the same kind, lazy on Spark, marked as perturbed: equal cells do not mean
         equal people any more, so a gate cannot judge it by its classes (`was_perturbed`).
 
+    Raises
+    ------
+    ColumnNotFoundError, UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+
     See Also
     --------
     anonrisk.permute : a new order instead of noise

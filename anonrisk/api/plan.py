@@ -173,6 +173,7 @@ def _one_of(named: Sequence[Sensitive]) -> Qid:
 _IN_OPTIONS = {
     **{field.name: field.name for field in fields(PlanOptions)},
     "kind": "variant",
+    "time_budget": "time_limit",
     "weights": "column_weights",
 }
 
@@ -244,6 +245,21 @@ def plan(
         `anonrisk.apply`. A plan that cannot be met is a `PlanError` that says what stops it. After
         Ctrl-C, or the `time_limit` of its options, it is the best that was found by then, and
         `partial`, if any would do.
+
+    Raises
+    ------
+    ColumnNotFoundError, RolesNotGivenError, RolesLostError, MissingUnitError, EmptyTableError
+        As in `anonrisk.classes`.
+    UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    HierarchyError
+        As in `anonrisk.generalize`.
+    PlanError
+        If no plan is coarse enough.
+    TooManyClassesError
+        If the columns have more combinations than a search can hold.
+    WeightError
+        If the weights of `options` are no numbers from 0 up, or all zero.
 
     See Also
     --------

@@ -45,6 +45,10 @@ def predict_classes(
     -------
     PredictedClasses
 
+    Raises
+    ------
+    As in `anonrisk.predict_singletons`.
+
     See Also
     --------
     anonrisk.predict_singletons : classes of one only, with their law

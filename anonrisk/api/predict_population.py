@@ -66,6 +66,12 @@ def predict_population(
         Bounds that need no model (`uniques`, `unique_fraction`, `singletons_unique`, `matches`,
         each with `low` and `high`), and `estimates`, one per model, with its attacker in words.
 
+    Raises
+    ------
+    As in `anonrisk.risk`.
+    ModelError
+        If the model does not hold for the table, or cannot be fitted to it.
+
     Warns
     -----
     ApproximationWarning

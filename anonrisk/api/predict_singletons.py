@@ -70,6 +70,12 @@ def predict_singletons(
     -------
     Prediction
 
+    Raises
+    ------
+    As in `anonrisk.classes`.
+    ApproximationError
+        If ``method="kl"`` and the records are too few for their values.
+
     See Also
     --------
     anonrisk.predict_classes : in classes of which size they will be

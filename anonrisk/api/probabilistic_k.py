@@ -53,6 +53,10 @@ def probabilistic_k(
         equally likely (the paper's assumption), each with the number of values that are expected
         to have fewer.
 
+    Raises
+    ------
+    As in `anonrisk.classes`.
+
     See Also
     --------
     anonrisk.k : measured in the table instead

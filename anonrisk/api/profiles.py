@@ -109,6 +109,10 @@ def profiles(
     ClassProfiles
         Value counts per kind of class, by rank; no value of the table is among them.
 
+    Raises
+    ------
+    As in `anonrisk.tcloseness`.
+
     See Also
     --------
     anonrisk.ldiv : one number of them

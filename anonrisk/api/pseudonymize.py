@@ -76,6 +76,17 @@ def pseudonymize(
         declare again, for example with ``unit=``, if the column was declared ``direct``. Lazy on
         Spark.
 
+    Raises
+    ------
+    ColumnNotFoundError, UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    SecretKeyError
+        If `key` is missing, too short, or cannot be read.
+    MissingTimeError
+        If `period` needs a `time`, and none is named or a record has none.
+    CollisionError
+        If two values get one pseudonym.
+
     See Also
     --------
     anonrisk.keys.Key : where the secret comes from

@@ -70,6 +70,14 @@ def risk(
         `share_interval(threshold)` have both ends. `unique_match` bounds the share of correct ones
         among matches with exactly one record, where that can be told.
 
+    Raises
+    ------
+    As in `anonrisk.classes`.
+    PopulationError
+        As in `anonrisk.kmap`.
+    WeightError
+        If a weight is missing, not a number, or below 1.
+
     See Also
     --------
     anonrisk.k : the prosecutor's highest risk is 1 / k

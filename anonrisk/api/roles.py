@@ -23,6 +23,11 @@ def roles(frame: Any) -> column_roles.Roles:
     Roles
         The columns by role; those that are gone are left out.
 
+    Raises
+    ------
+    RolesLostError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+
     See Also
     --------
     anonrisk.declare : gives a table its roles

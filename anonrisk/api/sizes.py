@@ -39,6 +39,13 @@ def sizes(
         the sizes come from a window over the quasi-identifier. There a missing unit, or a missing
         value under ``missing="error"``, fails when the table is computed.
 
+    Raises
+    ------
+    ColumnNotFoundError, RolesNotGivenError, RolesLostError, MissingValuesError, MissingUnitError
+        As in `anonrisk.classes`.
+    UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+
     See Also
     --------
     anonrisk.classes : how many classes there are of each size

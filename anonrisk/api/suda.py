@@ -62,6 +62,13 @@ def suda(
         or `time_limit`, it holds, in process, the sets of columns that were looked at by then, and
         is `partial`.
 
+    Raises
+    ------
+    ColumnNotFoundError, RolesNotGivenError, RolesLostError, MissingValuesError, EmptyTableError
+        As in `anonrisk.classes`.
+    UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+
     See Also
     --------
     anonrisk.explain_risk : which column to change, for the whole table

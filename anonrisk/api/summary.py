@@ -54,6 +54,12 @@ def summary(
         least, quartiles, mean and largest size, and the records in classes of at most 1, 5, ….
         With ``missing="drop"``, also the rows that were dropped.
 
+    Raises
+    ------
+    As in `anonrisk.classes`.
+    TooManyGroupsError
+        As in `anonrisk.box_plot`.
+
     See Also
     --------
     anonrisk.classes : the histogram of one quasi-identifier

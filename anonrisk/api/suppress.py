@@ -70,6 +70,13 @@ def suppress(
         lazy; for cells after one look at what is left, or at the classes, at most 500,000.
         `utility` with the table as it was says how many cells of each column are suppressed.
 
+    Raises
+    ------
+    ColumnNotFoundError, RolesNotGivenError, RolesLostError, MissingUnitError
+        As in `anonrisk.classes`.
+    UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+
     See Also
     --------
     anonrisk.at_risk : the records that would go

@@ -51,6 +51,14 @@ def tcloseness(
     Closeness
         A float that prints the kind of distance beside itself.
 
+    Raises
+    ------
+    As in `anonrisk.ldiv`.
+    HierarchyError
+        As in `anonrisk.generalize`.
+    TooManyValuesError
+        If an ordered distance is over too many different values.
+
     See Also
     --------
     anonrisk.ldiv : number of values that a class leaves in doubt

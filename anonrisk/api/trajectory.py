@@ -87,6 +87,17 @@ def trajectory(
         A row a length; the Zipf fit of the items and what it predicts; `plot()`. After Ctrl-C it
         holds, in process, the lengths and draws that were measured by then, and is `partial`.
 
+    Raises
+    ------
+    ColumnNotFoundError, MissingValuesError, MissingUnitError, EmptyTableError
+        As in `anonrisk.classes`.
+    UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    MissingTimeError
+        If the order is asked for without `time`, or a record has none.
+    NoOrderError
+        If the order is asked for and different records of a person have the same time.
+
     See Also
     --------
     anonrisk.predict.fit_zipf : the fit behind the model

@@ -31,6 +31,10 @@ def uniqueness(
     -------
     float
 
+    Raises
+    ------
+    As in `anonrisk.classes`.
+
     See Also
     --------
     anonrisk.k : size of the smallest class

@@ -60,6 +60,17 @@ def utility(
         A measure is None where a column holds values that name no values of the original, as after
         microaggregation or noise; how its mean moved is still told.
 
+    Raises
+    ------
+    ColumnNotFoundError, RolesNotGivenError, RolesLostError, UnsupportedColumnError
+        As in `anonrisk.classes`.
+    UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    HierarchyError
+        As in `anonrisk.generalize`.
+    EmptyTableError
+        If the original has no record.
+
     See Also
     --------
     anonrisk.plan : looks for the least loss

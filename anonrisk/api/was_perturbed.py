@@ -27,6 +27,11 @@ def was_perturbed(frame: Any) -> dict[Name, str]:
     dict of name to str
         The column, and the function that changed it.
 
+    Raises
+    ------
+    UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+
     See Also
     --------
     anonrisk.perturb : adds noise

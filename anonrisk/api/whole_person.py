@@ -41,6 +41,12 @@ def whole_person(
         Its records are persons, and each is in one class: k is the number of persons in the
         smallest, `uniqueness` the share of persons whom nobody else is like.
 
+    Raises
+    ------
+    As in `anonrisk.classes`.
+    RolesNotGivenError
+        If no quasi-identifiers or no unit is named or declared.
+
     See Also
     --------
     anonrisk.classes : persons who share one row, with ``unit=``

@@ -1,7 +1,8 @@
-"""Docstrings that stand on their own, though each parameter is explained in one place.
+"""Docstrings that stand on their own, though each parameter and error is explained in one place.
 
-In a docstring, ``As in `anonrisk.classes`.`` below the names of parameters stands for what is said
-of them there; `fill` puts it in its place, so that `help` never sends a reader elsewhere.
+In a docstring, ``As in `anonrisk.classes`.`` below the names of parameters, or of errors that are
+raised, stands for what is said of them there; `fill` puts it in its place, so that `help` never
+sends a reader elsewhere. Below no name it stands for all that is said there.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from textwrap import fill as fill_lines
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-_PARAMETERS = re.compile(
-    r"(Parameters\n-{10}\n)(.*?)(?=\n\n[A-Z][A-Za-z ]+\n-{3,}\n|\Z)", re.DOTALL
+# The names of parameters, and of errors.
+_PARAMETERS, _RAISES = (
+    re.compile(rf"({title}\n-+\n)(.*?)(?=\n\n[A-Z][A-Za-z ]+\n-{{3,}}\n|\Z)", re.DOTALL)
+    for title in ("Parameters", "Raises")
 )
 _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 _REFERENCE = re.compile(r"\s*As in `anonrisk\.(\w+)`[.;:,]?\s*(.*)", re.DOTALL)
@@ -24,7 +27,7 @@ _WIDTH = 92
 
 
 def fill(function: Callable[..., Any], known: Callable[[str], Callable[..., Any]]) -> None:
-    """Complete a docstring, so that it explains all parameters; `known` finds other functions.
+    """Complete what a docstring says of parameters and errors; `known` finds other functions.
 
     Examples
     --------
@@ -50,9 +53,12 @@ def fill(function: Callable[..., Any], known: Callable[[str], Callable[..., Any]
     """
     # Without docstrings, as Python leaves them out on request, there is nothing to fill in.
     if function.__doc__:
-        filled = "\n".join(_filled(_entries(function), known).values())
         text = inspect.cleandoc(function.__doc__)
-        function.__doc__ = _PARAMETERS.sub(lambda result: result[1] + filled, text, count=1)
+        for section in (_PARAMETERS, _RAISES):
+            if result := section.search(text):
+                filled = "\n".join(_filled(function, section, known).values())
+                text = text[: result.start(2)] + filled + text[result.end(2) :]
+        function.__doc__ = text
 
 
 def without_first(text: str | None) -> str | None:
@@ -65,22 +71,29 @@ def without_first(text: str | None) -> str | None:
     return text[: result.start()] + section + text[result.end() :].lstrip("\n" if not rest else "")
 
 
-def _entries(function: Callable[..., Any]) -> dict[str, str]:
-    """List what a docstring says of parameters, by their names as they stand there."""
-    result = _PARAMETERS.search(inspect.cleandoc(str(function.__doc__)))
+def _entries(function: Callable[..., Any], section: re.Pattern[str]) -> dict[str, str]:
+    """List what a section says of parameters or errors, by their names as they stand there."""
+    result = section.search(inspect.cleandoc(str(function.__doc__)))
     blocks = _ENTRY.split(result[2])[1:] if result else []
     return {block.partition("\n")[0].partition(" : ")[0]: block.rstrip("\n") for block in blocks}
 
 
-def _filled(own: Mapping[str, str], known: Callable[[str], Callable[..., Any]]) -> dict[str, str]:
+def _filled(
+    function: Callable[..., Any],
+    section: re.Pattern[str],
+    known: Callable[[str], Callable[..., Any]],
+) -> dict[str, str]:
     """Put what is said elsewhere in the place of each reference to it."""
     made: dict[str, str] = {}
-    for names, block in own.items():
-        reference = _REFERENCE.fullmatch(block.partition("\n")[2])
+    for names, block in _entries(function, section).items():
+        reference = _REFERENCE.fullmatch(block.partition("\n")[2] or block)
         if reference is None:
             made[names] = block
             continue
-        there = _filled(_entries(known(reference[1])), known)
+        there = _filled(known(reference[1]), section, known)
+        if names == block:
+            made |= there
+            continue
         by_name = {name: text for group, text in there.items() for name in group.split(", ")}
         *others, last = names.split(", ")
         made |= {name: by_name[name] for name in others}
