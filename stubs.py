@@ -294,7 +294,7 @@ def scores_sql(scores: list[Score], dialect: str) -> str:
     sensitive = Sensitive("cost", ordered=scores[0].name == "ordered")
     question = Question((("zip", "age"),), missing="drop")
     rows = Named(("q0", "q1", "s"), "r")
-    records = CountedRecords(table, question, sensitive=sensitive, given=rows)
+    records = CountedRecords(table, question, sensitive=sensitive, source=rows)
     return text(worst_of_sizes(ClassValues(records, sensitive), scores), dialect_of(dialect))
 
 
@@ -309,7 +309,7 @@ def whole_persons_sql(dialect: str) -> str:
     question = Question((("zip", "age"),), unit="who", missing="drop")
     table: Any = SimpleNamespace(typed_by_cell=dialect == "sqlite")
     rows = Named(("q0", "q1", "u"), "r")
-    plan = kinds_of_persons(CountedRecords(table, question, given=rows))
+    plan = kinds_of_persons(CountedRecords(table, question, source=rows))
     return text(plan, dialect_of(dialect))
 
 

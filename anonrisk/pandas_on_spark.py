@@ -21,9 +21,9 @@ try:
     import pyspark.pandas.extensions  # noqa: F401
 except (ImportError, AttributeError) as error:
     # Its own words name one thing at a time, or something inside of pandas.
-    found = ", ".join(map(_installed, ("pyspark", "pandas", "pyarrow")))
+    versions = ", ".join(map(_installed, ("pyspark", "pandas", "pyarrow")))
     raise MissingLibraryError(
         "pandas-on-Spark cannot be imported here: it needs pyspark, pyarrow, and a pandas that "
         "pyspark knows, which is one below 3 so far: pip install 'anonrisk[pandas-on-spark]', or "
-        f"pyspark, pyarrow and 'pandas<3'. Here are {found}. Spark tables have .anon without it"
+        f"pyspark, pyarrow and 'pandas<3'. Here are {versions}. Spark tables have .anon without it"
     ) from error

@@ -52,7 +52,7 @@ class DatabaseTable(render.PrintedTable, SqlTable):
         return tuple(self.names)
 
     @property
-    def _told(self) -> Roles:
+    def _shown_roles(self) -> Roles:
         """What is printed: also of a database that cannot be asked any more."""
         declared = Roles() if self.roles is None else self.roles
         with suppress(AnonRiskError):
@@ -60,14 +60,14 @@ class DatabaseTable(render.PrintedTable, SqlTable):
         return declared
 
     def _lines(self) -> list[str]:
-        columns = render.count_of(len(self._told.columns), "column")
+        columns = render.count_of(len(self._shown_roles.columns), "column")
         return [f"{render.named(self.name)} in {self.dialect.title}, {columns}"]
 
     def _header(self) -> tuple[str, ...]:
         return "column", "role"
 
     def _rows(self) -> list[list[str]]:
-        summary = self._told
+        summary = self._shown_roles
         return [[render.named(name), summary.of(name) or "-"] for name in summary.columns]
 
 

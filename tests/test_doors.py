@@ -136,7 +136,7 @@ def by_command(run, folder, document, *options):
     return verdict
 
 
-def told(verdict):
+def judgement(verdict):
     """What every door must say alike: all of each finding but its words."""
 
     def rounded(number):
@@ -174,13 +174,13 @@ def test_policy_suite_and_command_line_agree(cells, document):
     policy, table = Policy.from_dict(document), pandas_table("pandas_nullable", cells)
     expected = policy.check(table)
     found = by_suite(policy, table)
-    assert told(found) == told(expected)
+    assert judgement(found) == judgement(expected)
     assert found.not_looked_at == expected.not_looked_at
     assert dict(found.columns) == dict(expected.columns)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "t.parquet")
         table.to_parquet(place)
-        assert told(by_command(_check, folder, document, str(place))) == told(expected)
+        assert judgement(by_command(_check, folder, document, str(place))) == judgement(expected)
 
 
 def _check(options):
@@ -200,7 +200,7 @@ def test_policy_and_suite_agree_on_labels_of_rows(document, labels, name):
         table.index = pd.Index(labels, name=name)
     policy = Policy.from_dict(document)
     expected, found = policy.check(table), by_suite(policy, table)
-    assert told(found) == told(expected)
+    assert judgement(found) == judgement(expected)
     assert found.not_looked_at == expected.not_looked_at
 
 
@@ -221,8 +221,8 @@ def test_the_doors_of_spark_agree_with_pandas(spark, cells, document):
     policy = Policy.from_dict(document)
     table = spark_table(spark, cells) if cells else None
     expected = policy.check(pandas_table("pandas_nullable", cells))
-    assert told(policy.check(table)) == told(expected)
-    assert told(by_suite(policy, table)) == told(expected)
+    assert judgement(policy.check(table)) == judgement(expected)
+    assert judgement(by_suite(policy, table)) == judgement(expected)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "t.parquet")
         table.coalesce(1).write.parquet(str(place))
@@ -230,7 +230,7 @@ def test_the_doors_of_spark_agree_with_pandas(spark, cells, document):
         def job(options):
             return main("check", options)
 
-        assert told(by_command(job, folder, document, str(place))) == told(expected)
+        assert judgement(by_command(job, folder, document, str(place))) == judgement(expected)
 
 
 @pytest.mark.parametrize(

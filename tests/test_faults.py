@@ -436,13 +436,13 @@ def test_a_number_that_is_none_never_passes(key, monkeypatch):
     roles = {"quasi": "zip", "sensitive": "ill", "unit": "who"}
     policy = Policy(**roles, missing_sensitive="value", **{key: ASKED[key]}, **more)
     assert policy.check(TABLE, n_original=12).passed
-    seen, told = [], judge.told
+    seen, finding_of = [], judge.finding_of
 
     def none(budget, qid, value, **about):
         seen.append(value)
-        return told(budget, qid, Value(math.nan), **about)
+        return finding_of(budget, qid, Value(math.nan), **about)
 
-    monkeypatch.setattr(judge, "told", none)
+    monkeypatch.setattr(judge, "finding_of", none)
     assert policy.check(TABLE, n_original=12).status == "could_not_assess"
     assert [value for value in seen if isinstance(value, Value)]
 

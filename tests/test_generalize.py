@@ -116,6 +116,7 @@ WRONG = [
     (lambda t: t.anon.generalize("aeg", bins=2), errors.ColumnNotFoundError, "'age'"),
     (lambda t: t.anon.generalize("illness", bins=2), errors.UnsupportedColumnError, "text"),
     (lambda t: t.anon.generalize("age", bins=[3, 1]), errors.ArgumentError, "ascending"),
+    (lambda t: t.anon.generalize("age", bins=10**30), errors.ArgumentError, "at most 1,000,000"),
     (lambda t: t.anon.generalize("age", bins=["a"]), errors.ArgumentError, "finite number"),
     (lambda t: t.anon.generalize("born", part="fortnight"), errors.ArgumentError, "'month'"),
     (lambda t: t.anon.generalize("age", part="year"), errors.UnsupportedColumnError, "whole"),

@@ -53,7 +53,7 @@ def test_what_is_inferred_is_written_back_and_keeps_values_apart(tmp_path, cells
     every = [*cells, *([""] if missing else [])]
     Path(tmp_path, "t.csv").write_text("x,y\n" + "".join(f"{cell},1\n" for cell in every))
     found = Inferred()
-    table = read([str(tmp_path / "t.csv")], Wanted(inferred=None), TextFormat(), found=found)
+    table = read([str(tmp_path / "t.csv")], Wanted(inferred=None), TextFormat(), inferred=found)
     write(table, tmp_path / "out.csv", "csv", sep=",", encoding="utf-8", short=found.short)
     back = pd.read_csv(tmp_path / "out.csv", dtype=str, keep_default_na=False)["x"].tolist()
     assert back == every

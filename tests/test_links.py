@@ -224,7 +224,7 @@ def test_rows_that_match_along_shared_columns_are_told():
         "two": pd.DataFrame({"zip": ["a", "c", "c", "c"], "day": [1, 2, 3, 3]}),
     }
     qids = {"one": ["zip", "age"], "two": ["zip", "day"]}
-    assert linked(tables, Link(["one", "two"]), qids).told == (
+    assert linked(tables, Link(["one", "two"]), qids).match_text == (
         "matched: 2 of 3 rows of one, 1 of 4 rows of two"
     )
 

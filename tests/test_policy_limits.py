@@ -124,7 +124,7 @@ def test_warnings_are_a_gate_where_they_decide():
 
 def test_the_doors_agree(tmp_path, capsys):
     gx = pytest.importorskip("anonrisk.gx")
-    from test_doors import by_command, by_suite, told
+    from test_doors import by_command, by_suite, judgement
 
     table = pd.DataFrame({"zip": ["a", "a"], "ill": ["x", "y"]})
     table.to_parquet(tmp_path / "t.parquet")
@@ -141,11 +141,11 @@ def test_the_doors_agree(tmp_path, capsys):
     ):
         policy = Policy.from_dict({"version": 1, **document})
         expected = policy.check(table)
-        assert told(by_suite(policy, table)) == told(expected), document
+        assert judgement(by_suite(policy, table)) == judgement(expected), document
         file = str(tmp_path / "t.parquet")
         place = {"version": 1, **document}
         found = by_command(lambda o: main(["check", *o]), tmp_path, place, file)
-        assert told(found) == told(expected), document
+        assert judgement(found) == judgement(expected), document
         release = Release({"t": table}, policy, name="r").check()
         assert release.status == expected.status
     capsys.readouterr()

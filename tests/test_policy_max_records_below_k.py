@@ -147,18 +147,19 @@ def test_it_is_an_expectation_of_its_own():
 def test_every_door_comes_to_the_same_on_spark(spark, tmp_path, unit):
     pytest.importorskip("anonrisk.gx")
     from tables import spark_table
-    from test_doors import by_command, by_suite, told
+    from test_doors import by_command, by_suite, judgement
 
     from anonrisk.cli.job import main as job
 
     policy, table = asking(3, 4, unit=unit), spark_table(spark, CELLS)
     expected = policy.check(pd.DataFrame(CELLS))
     assert expected.findings[0].value == (4 if unit is None else 6)
-    assert told(policy.check(table)) == told(by_suite(policy, table)) == told(expected)
+    assert judgement(policy.check(table)) == judgement(expected)
+    assert judgement(by_suite(policy, table)) == judgement(expected)
     place = tmp_path / "t.parquet"
     table.coalesce(1).write.parquet(str(place))
     found = by_command(lambda o: job("check", o), tmp_path, policy.to_dict(), str(place))
-    assert told(found) == told(expected)
+    assert judgement(found) == judgement(expected)
 
 
 def test_it_is_counted_in_a_database():

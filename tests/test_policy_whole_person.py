@@ -131,14 +131,15 @@ def test_it_is_an_expectation_of_its_own():
 def test_every_door_comes_to_the_same_on_spark(spark, tmp_path):
     pytest.importorskip("anonrisk.gx")
     from tables import spark_table
-    from test_doors import by_command, by_suite, told
+    from test_doors import by_command, by_suite, judgement
 
     from anonrisk.cli.job import main as job
 
     policy, table = asking(2, k=5), spark_table(spark, HIDDEN)
     expected = policy.check(pd.DataFrame(HIDDEN))
-    assert told(policy.check(table)) == told(by_suite(policy, table)) == told(expected)
+    assert judgement(policy.check(table)) == judgement(expected)
+    assert judgement(by_suite(policy, table)) == judgement(expected)
     place = tmp_path / "t.parquet"
     table.coalesce(1).write.parquet(str(place))
     found_there = by_command(lambda o: job("check", o), tmp_path, policy.to_dict(), str(place))
-    assert told(found_there) == told(expected)
+    assert judgement(found_there) == judgement(expected)

@@ -75,7 +75,7 @@ def followed(monkeypatch, until, screen, *, tells=True):
 
     def go_on(now):
         if tells:
-            work.told = Told("sets of 2 columns", int(now * 100), 400)
+            work.progress = Told("sets of 2 columns", int(now * 100), 400)
 
     clock = Clock(until, go_on)
     monkeypatch.setattr(progress, "monotonic", lambda: clock.now)
@@ -283,7 +283,7 @@ def test_work_within_work_is_shown_with_it(monkeypatch):
         with shown(progress=True):
             tell("inside")
             assert progress._current.get() is outer
-        assert outer.told == Told("inside")
+        assert outer.progress == Told("inside")
     assert progress._current.get() is None
     tell("nobody looks")
 
@@ -316,7 +316,10 @@ LONG = {
 def test_long_work_tells_and_is_silent(word, frame, monkeypatch, capsys):
     told = []
     monkeypatch.setattr(
-        progress._Followed, "told", property(None, lambda _, one: told.append(one)), raising=True
+        progress._Followed,
+        "progress",
+        property(None, lambda _, one: told.append(one)),
+        raising=True,
     )
     table = frame(PEOPLE)
     LONG[word](table)

@@ -49,19 +49,19 @@ def document(outcome: Outcome) -> str:
 def _blocks(outcome: Outcome) -> Iterator[str]:
     said = outcome.document
     source = said.get("table")
-    words = ", ".join((_WORDS[said["status"]], *map(_told, outcome.caveats)))
+    words = ", ".join((_WORDS[said["status"]], *map(_escaped, outcome.caveats)))
     # A pass that leaves something out is no plain green.
     words = words.replace("✅", "☑️") if outcome.caveats else words
-    yield f"### {words}{': ' + _told(source) if source else ''}\n"
+    yield f"### {words}{': ' + _escaped(source) if source else ''}\n"
     name = said.get("policy", {}).get("name")
     if name:
-        yield f"Policy: {_told(name)}\n"
+        yield f"Policy: {_escaped(name)}\n"
     first = sorted(outcome.findings, key=lambda finding: finding.passed)[:_SHOWN]
-    yield from (f"- {_told(item.sentence)}" for item in first if not item.passed)
+    yield from (f"- {_escaped(item.sentence)}" for item in first if not item.passed)
     against = said.get("against")
     if against:
-        yield f"\n**Against {_told(against['table'])}**\n"
-        yield from (f"- {_told(sentence)}" for sentence in against["sentences"])
+        yield f"\n**Against {_escaped(against['table'])}**\n"
+        yield from (f"- {_escaped(sentence)}" for sentence in against["sentences"])
     if any(item.value is not None for item in first):
         yield ""
         yield markdown_table(_HEADER, [_row(item, said.get("fail_on", "fail")) for item in first])
@@ -70,11 +70,11 @@ def _blocks(outcome: Outcome) -> Iterator[str]:
         yield f"\nAnd {hidden:,} more, not shown."
     if outcome.covers:
         yield "\nWhat this covers:\n"
-        yield from (f"- {_told(line)}" for line in outcome.covers)
+        yield from (f"- {_escaped(line)}" for line in outcome.covers)
     yield from _next(said.get("next_steps") or [])
 
 
-def _told(text: object) -> str:
+def _escaped(text: object) -> str:
     return markdown_text(shown(text))
 
 

@@ -242,7 +242,7 @@ def _plans(
 
 
 def _worth(command: str, trial: PlanTrial | None) -> Iterator[str]:
-    """Say what a plan comes to; one after which the table does not pass is not offered."""
+    """Yield the command of a plan with its outcome; nothing where the table would still fail."""
     mark = "; " if _REMARK in command else _REMARK
     if trial is None:
         yield f"{command}{mark}not tried: --explain tries it"

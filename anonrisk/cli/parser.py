@@ -25,6 +25,7 @@ RENAMED = {
     "--html": "--output",
     "--manifest": "--output",
     "--max-suppression": "--max-suppressed",
+    "--time-budget": "--time-limit",
     "--weights": "--column-weights",
 }
 
@@ -107,11 +108,15 @@ class Parser(argparse.ArgumentParser):
         else:
             draft = ""
         said = []
-        for one in self._actions:
-            known = ("/".join(one.option_strings), one.metavar, one.dest)
-            if one.required and any(name in known for name in names):
-                what = " ".join([*one.option_strings[:1], str(one.metavar or one.dest)])
-                about = one.help or ("" if one.choices is None else ", ".join(one.choices))
+        for argument in self._actions:
+            known = ("/".join(argument.option_strings), argument.metavar, argument.dest)
+            if argument.required and any(name in known for name in names):
+                what = " ".join(
+                    [*argument.option_strings[:1], str(argument.metavar or argument.dest)]
+                )
+                about = argument.help or (
+                    "" if argument.choices is None else ", ".join(argument.choices)
+                )
                 said.append(f"{what} ({about})" if about else what)
         return f"missing: {'; '.join(said)}{draft}"
 

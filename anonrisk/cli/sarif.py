@@ -80,7 +80,7 @@ def document(outcome: Outcome, args: argparse.Namespace) -> str:
     place = _Place(args)
     fail_on = said.get("fail_on", "fail")
     results = [
-        place.result(rules, item.budget, _level(item, fail_on), _told(table, item), about)
+        place.result(rules, item.budget, _level(item, fail_on), _sentence(table, item), about)
         | _suppressed(item)
         for table, item in outcome.of_tables
         for about in ([*_about(item), *([] if table is None else [table])],)
@@ -123,10 +123,10 @@ def document(outcome: Outcome, args: argparse.Namespace) -> str:
 class _Place:
     """Where a result belongs: in the policy, beside the table that was measured."""
 
-    def __init__(self, given: argparse.Namespace) -> None:
-        named = (*getattr(given, "table", ()), *(getattr(given, "input", None) or ()))
+    def __init__(self, args: argparse.Namespace) -> None:
+        named = (*getattr(args, "table", ()), *(getattr(args, "input", None) or ()))
         self.tables = [without_values(name) for name in named if name != STDIN]
-        self._policy = str(getattr(given, "release", None) or given.policy)
+        self._policy = str(getattr(args, "release", None) or args.policy)
         self._lines = _lines_of(self._policy)
 
     def result(
@@ -196,7 +196,7 @@ def _level(finding: Finding, fail_on: str) -> str:
     return "error" if finding.blocks(fail_on) else "warning"
 
 
-def _told(table: str | None, finding: Finding) -> str:
+def _sentence(table: str | None, finding: Finding) -> str:
     return finding.sentence if table is None else f"{table}: {finding.sentence}"
 
 

@@ -126,7 +126,7 @@ class Files:
                 text_format(args),
                 format=args.format,
                 progress=lambda n_rows: tell(f"reading, {count_of(n_rows, 'row')}"),
-                found=self.inferred,
+                inferred=self.inferred,
             )
 
     @staticmethod

@@ -44,12 +44,12 @@ def misfit(
 
 
 def _wrong(word: str, signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    known = [one for one in signature.parameters.values() if one.name != "self"]
-    names = [one.name for one in known]
+    known = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]
+    names = [parameter.name for parameter in known]
     by_place = [
-        one.name
-        for one in known
-        if one.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+        parameter.name
+        for parameter in known
+        if parameter.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     ]
     unknown = [name for name in kwargs if name not in names]
     if unknown:
@@ -57,12 +57,14 @@ def _wrong(word: str, signature: Signature, args: Sequence[Any], kwargs: Mapping
     if len(args) > len(by_place):
         taken = f" by its place ({', '.join(by_place)})" if by_place else " by its place"
         count = f"{len(by_place)} argument{'' if len(by_place) == 1 else 's'}"
-        names_alone = by_place[:1] == ["qids"] and all(isinstance(one, str) for one in args)
+        names_alone = by_place[:1] == ["qids"] and all(isinstance(arg, str) for arg in args)
         hint = "; several columns are a list: ['zip', 'age']" if names_alone else ""
         return f"{word} takes {count}{taken}, not {len(args)}{hint}"
     passed = {*by_place[: len(args)], *kwargs}
     missing = [
-        one.name for one in known if one.default is Parameter.empty and one.name not in passed
+        parameter.name
+        for parameter in known
+        if parameter.default is Parameter.empty and parameter.name not in passed
     ]
     twice = [name for name in by_place[: len(args)] if name in kwargs]
     return (

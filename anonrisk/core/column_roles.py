@@ -134,7 +134,7 @@ def _restored(value: Any) -> Any:
 
 
 def _as_declared(roles: RolesT) -> RolesT:
-    """Refuse, as a `TypeError`, what no declaration can have written."""
+    """Reject, as a `TypeError`, what no declaration can have written."""
     hash(roles)  # a dict for a name has none
     if any(not isinstance(getattr(roles, field), tuple) for field in (*ROLE_NAMES, "columns")):
         raise TypeError

@@ -47,7 +47,7 @@ def withheld(failing: str) -> Iterator[None]:
     except AnonRiskError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote a cell
-        why = _told(error)
+        why = _reason(error)
         raise StoreError(
             f"{failing} ({type(error).__name__}){why}; the message of the database is withheld "
             "because it may quote a person"
@@ -72,7 +72,7 @@ _POSTGRESQL = {
 }
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """Return what is wrong by the code of an error, which quotes nobody."""
     cause = getattr(error, "orig", error)
     # The first byte of SQLite's code is the kind, the rest a detail.

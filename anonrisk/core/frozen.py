@@ -94,9 +94,9 @@ def _initializer(cls: type) -> Callable[..., None]:
     return result
 
 
-def _equality(of: Iterable[Field[Any]]) -> dict[str, Callable[..., Any]]:
-    compared = _values(field.name for field in of if field.compare)
-    hashed = _values(f.name for f in of if (f.compare if f.hash is None else f.hash))
+def _equality(own_fields: Iterable[Field[Any]]) -> dict[str, Callable[..., Any]]:
+    compared = _values(field.name for field in own_fields if field.compare)
+    hashed = _values(f.name for f in own_fields if (f.compare if f.hash is None else f.hash))
 
     def __eq__(self: Any, other: Any) -> Any:  # noqa: N807
         same = other.__class__ is self.__class__

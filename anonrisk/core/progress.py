@@ -53,7 +53,7 @@ class Told(NamedTuple):
 class _Followed:
     """The work that is under way, by what was told of it last, and how to stop showing it."""
 
-    told = Told("working")
+    progress = Told("working")
     hide: Callable[[], None] = staticmethod(lambda: None)
 
 
@@ -72,7 +72,7 @@ def tell(doing: str, done: int = 0, total: int = 0) -> None:
     """
     followed = _current.get()
     if followed is not None:
-        followed.told = Told(doing, done, total)
+        followed.progress = Told(doing, done, total)
 
 
 def hide() -> None:
@@ -159,7 +159,7 @@ class _Follower:
             screen = self.screen()
             try:
                 while True:
-                    screen.show(self.followed.told, monotonic() - self.begin)
+                    screen.show(self.followed.progress, monotonic() - self.begin)
                     if self.over.wait(screen.interval):
                         break
             finally:

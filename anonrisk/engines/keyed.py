@@ -67,13 +67,13 @@ class Batch:
             made = [_instant(cell, letter, name) for cell in distinct]
         else:
             made = encoding.encoded(distinct, name)
-        found = encoding.letter_of(made, name)
+        own_letter = encoding.letter_of(made, name)
         # Drivers give dates that Python does not know as texts.
-        if found not in {"n", letter.lower()}:
+        if own_letter not in {"n", letter.lower()}:
             raise too_far(name)
         if len(distinct) < len(cells):
             made = list(map(dict(zip(distinct, made, strict=True)).__getitem__, cells))
-        return made, found
+        return made, own_letter
 
 
 def _instant(cell: int | None, letter: str, name: Name) -> bytes:

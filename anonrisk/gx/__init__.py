@@ -14,7 +14,7 @@ from anonrisk.gx.gate import AnonriskGateAction
 from anonrisk.gx.run import load_suite, run_gate
 from anonrisk.gx.suite import suite_to_json, to_suite
 
-_BY_NAME = {one.__name__: one for one in EXPECTATIONS}
+_BY_NAME = {expectation.__name__: expectation for expectation in EXPECTATIONS}
 
 __all__ = [  # noqa: PLE0604
     "AnonriskGateAction",

@@ -470,7 +470,7 @@ class PrivacyExpectation(GateExpectation):
         """Make the policy that the fields stand for."""
         return Policy.from_dict(cls.document(value, cls.limits(value, severity)))
 
-    def given(self) -> dict[str, Any]:
+    def field_values(self) -> dict[str, Any]:
         """Return the fields; a suite parameter that nobody filled in is an error."""
         names = (*COMMON, *self.own_keys)
         return {
@@ -482,7 +482,7 @@ class PrivacyExpectation(GateExpectation):
 
     def question(self) -> dict[str, Any]:
         """Ask for the counts that the limits are about, but not for the limits."""
-        value = self.given()
+        value = self.field_values()
         drops = "drop" in (value["missing"], value.get("missing_sensitive"))
         value |= {"max_dropped_fraction": 1.0 if drops else None, "dropped_are_removed": False}
         counts = self.budgets[0].counts(value, shared_scores())
@@ -493,7 +493,7 @@ class PrivacyExpectation(GateExpectation):
         counted = metric_answer.counted
         if counted is None:
             return could_not_assess("nothing was counted")
-        policy = self.policy_of(self.given(), self.finding_severity)
+        policy = self.policy_of(self.field_values(), self.finding_severity)
         findings = of_counts(policy, counted)
         if metric_answer.empty:
             findings.append(release_rules.no_records())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _CLASSIFIED = "(In an expectation: classified=[…].)"
 
 
-def _told(covered: coverage.Coverage) -> list[str]:
+def _column_lines(covered: coverage.Coverage) -> list[str]:
     """Return what is known of columns without a policy: not what others look at.
 
     Those that are classified may be the quasi-identifier of another expectation.
@@ -111,7 +111,7 @@ class ExpectColumnsToBePublishable(GateExpectation):
             k=1,
         )
 
-    def _given(self) -> dict[str, Any]:
+    def _field_values(self) -> dict[str, Any]:
         fields = {name: getattr(self, name) for name in self.own_keys}
         return {**fields, "classified": filled(self.classified)}
 
@@ -119,7 +119,7 @@ class ExpectColumnsToBePublishable(GateExpectation):
         """Ask for the names of the columns, and for what they hold."""
         if is_parameter(self.classified):
             return {"policy": None, "classified": []}
-        value = self._given()
+        value = self._field_values()
         policy = self.policy or self.policy_of(value).to_dict()
         return {"policy": policy, "classified": list(value["classified"] or ())}
 
@@ -128,7 +128,7 @@ class ExpectColumnsToBePublishable(GateExpectation):
         published = metric_answer.published
         if published is None:
             return could_not_assess("the batch has no column")
-        value = self._given()
+        value = self._field_values()
         policy = self.policy_of(value)
         whole = None if self.policy is None else Policy.from_dict(self.policy)
         known = [*value["classified"]] if value["classified"] else []
@@ -154,7 +154,7 @@ class ExpectColumnsToBePublishable(GateExpectation):
                 "columns": n_columns,
                 "direct": direct,
                 "unclassified": n_unlisted,
-                "covers": covered.column_lines() if whole else _told(covered),
+                "covers": covered.column_lines() if whole else _column_lines(covered),
             },
             _CLASSIFIED if loose else unseen(covered.not_looked_at),
             metric_answer.about,

@@ -113,11 +113,13 @@ def _doc(source: Expectation, own: dict[str, Field], *, sensitive: bool) -> str:
 
 _OF_CLASSES = tuple(_made())
 # By the key of a budget, the expectation that asks for it.
-OF_BUDGET = {budget.key: one for one in _OF_CLASSES for budget in one.budgets}
+OF_BUDGET = {
+    budget.key: expectation for expectation in _OF_CLASSES for budget in expectation.budgets
+}
 EXPECTATIONS: tuple[type[GateExpectation], ...] = (
     *_OF_CLASSES,
     ExpectColumnsToBePublishable,
     ExpectColumnsNotToBeQuasiIdentifiers,
 )
 # Where whatever copies an expectation looks for its class.
-globals().update({one.__name__: one for one in _OF_CLASSES})
+globals().update({expectation.__name__: expectation for expectation in _OF_CLASSES})

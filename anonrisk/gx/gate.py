@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from anonrisk.policy import Verdict
     from anonrisk.policy.finding import Finding
 
-OURS = {one.expectation_type: one for one in EXPECTATIONS}
+OURS = {expectation.expectation_type: expectation for expectation in EXPECTATIONS}
 LEVELS = ("info", "warning", "critical")
 
 
@@ -97,7 +97,7 @@ class AnonriskGateAction(ValidationAction):
         results = list(checkpoint_result.run_results.values())
         definitions = checkpoint_result.checkpoint_config.validation_definitions
         about = [*several_batches(definitions, results)]
-        suites = [one.suite for one in definitions]
+        suites = [definition.suite for definition in definitions]
         about += suites_in_order(suites, self.policy_digests, unlisted=self.unlisted)
         judge(results, suites, self.required, self.block_on, about=about)
         return {"evaluated": sum(len(result.results) for result in results)}
@@ -131,7 +131,7 @@ def check_known(counts: Iterable[str]) -> None:
 
 def required_of(suite: ExpectationSuite) -> dict[str, int]:
     """Count the expectations of a suite by type; refuse a suite without one of ours."""
-    counts = dict(Counter(one.expectation_type for one in suite.expectations))
+    counts = dict(Counter(expectation.expectation_type for expectation in suite.expectations))
     if not counts.keys() & OURS.keys():
         raise ReleaseBlocked(f"suite {suite.name!r} holds no expectation of anonrisk")
     return counts
@@ -161,13 +161,17 @@ def suites_in_order(
                     f"suite {suite.name!r} is not the one that its policy gives: {name} was "
                     "changed or left out"
                 )
-        elif any(one.expectation_type in OURS for one in suite.expectations):
+        elif any(expectation.expectation_type in OURS for expectation in suite.expectations):
             yield from _blind(suite, unlisted)
 
 
 def _blind(suite: ExpectationSuite, unlisted: str | None) -> Iterator[str]:
     """Return where nobody looks at the columns that a suite made by hand does not name."""
-    about = [one for one in suite.expectations if isinstance(one, ExpectColumnsToBePublishable)]
+    about = [
+        expectation
+        for expectation in suite.expectations
+        if isinstance(expectation, ExpectColumnsToBePublishable)
+    ]
     if not about and unlisted != "ignore":
         yield (
             f"suite {suite.name!r} does not look at columns that it does not name: add "
@@ -175,8 +179,12 @@ def _blind(suite: ExpectationSuite, unlisted: str | None) -> Iterator[str]:
             "unlisted='ignore' to the gate"
         )
     # Only the expectation that lets them join knows which ones they are.
-    joining = [getattr(one, "unlisted", None) for one in suite.expectations if hasattr(one, "qids")]
-    if any(one.unlisted == "quasi" for one in about) and set(joining) != {"quasi"}:
+    joining = [
+        getattr(expectation, "unlisted", None)
+        for expectation in suite.expectations
+        if hasattr(expectation, "qids")
+    ]
+    if any(expectation.unlisted == "quasi" for expectation in about) and set(joining) != {"quasi"}:
         yield (
             f"suite {suite.name!r} lets columns without a role join the quasi-identifier in one "
             "expectation and not in others: say unlisted='quasi' in all"
@@ -186,8 +194,8 @@ def _blind(suite: ExpectationSuite, unlisted: str | None) -> Iterator[str]:
 def several_batches(definitions: Iterable[Any], results: Iterable[Any]) -> Iterator[str]:
     """Return where Great Expectations has validated the last of several batches alone."""
     asked = [(result.meta or {}).get("batch_parameters") for result in results]
-    for one in definitions:
-        yield from of_batches(one.data, asked[0] if asked else None)
+    for definition in definitions:
+        yield from of_batches(definition.data, asked[0] if asked else None)
 
 
 def of_batches(data: Any, parameters: Any = None) -> Iterator[str]:
@@ -278,7 +286,9 @@ def _replaced() -> Iterator[str]:
 
 
 def _not_evaluated(suite: str, run: Any, required: Mapping[str, int]) -> Iterator[str]:
-    seen = Counter(one.expectation_config.type for one in run.results if one.expectation_config)
+    seen = Counter(
+        result.expectation_config.type for result in run.results if result.expectation_config
+    )
     for name, count in required.items():
         if seen[name] < count:
             yield f"{name} was evaluated {seen[name]} of {count} times in suite {suite!r}"
@@ -286,21 +296,23 @@ def _not_evaluated(suite: str, run: Any, required: Mapping[str, int]) -> Iterato
 
 def _not_passed(run: Any, block_on: str) -> Iterator[str]:
     """List the results of a run that block, in the words of their findings."""
-    for one in run.results:
+    for result in run.results:
         # That no limit decides is a line of its own, of hand-made suites too.
-        findings = (f for f in findings_of(one, block_on) if f.budget != LIMITS)
+        findings = (f for f in findings_of(result, block_on) if f.budget != LIMITS)
         bad = [f for f in findings if f.blocks(fail_on(block_on))]
         if bad:
-            config = one.expectation_config
+            config = result.expectation_config
             name = "an expectation" if config is None else config.type
             yield f"{name}: {' '.join(finding.sentence for finding in bad)}"
 
 
 def suites_of(checkpoint: Any) -> dict[str, dict[str, int]]:
     """Return what a checkpoint's suites hold, for want of a stated requirement."""
-    suites = {one.suite.name: one.suite for one in checkpoint.validation_definitions}
+    suites = {
+        definition.suite.name: definition.suite for definition in checkpoint.validation_definitions
+    }
     results = {
-        name: dict(Counter(one.expectation_type for one in suite.expectations))
+        name: dict(Counter(expectation.expectation_type for expectation in suite.expectations))
         for name, suite in suites.items()
     }
     if not any(counts.keys() & OURS.keys() for counts in results.values()):

@@ -25,7 +25,7 @@ class Judged:
     ----------
     findings : list of Finding
         What was found; the worst decides.
-    told : str
+    sentence : str
         What to say where there is no finding, because nothing is wrong.
     observed : number or None
         The value that Great Expectations shows.
@@ -38,7 +38,7 @@ class Judged:
     """
 
     findings: list[Finding]
-    told: str = ""
+    sentence: str = ""
     observed: float | None = None
     details: dict[str, Any] = field(default_factory=dict)
     note: str = ""
@@ -51,7 +51,7 @@ class Judged:
 
     def to_result(self) -> dict[str, Any]:
         """Return the result as Great Expectations takes it: numbers and column names, no cell."""
-        sentences = [finding.sentence for finding in self.findings] or [self.told]
+        sentences = [finding.sentence for finding in self.findings] or [self.sentence]
         message = shown(" ".join(filter(None, (*sentences, self.note))))
         doubt = [f.sentence for f in self.findings if f.status == COULD_NOT_ASSESS]
         return {

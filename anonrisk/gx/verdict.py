@@ -38,31 +38,45 @@ def limits_of(result: Any, policy: Policy | None) -> list[Finding]:
         return limits.of_policy(policy)
     asked = [*_expectations(result)]
     if any(
-        isinstance(one, ExpectColumnsNotToBeQuasiIdentifiers) and _decides(one) for one in asked
+        isinstance(expectation, ExpectColumnsNotToBeQuasiIdentifiers) and _decides(expectation)
+        for expectation in asked
     ):
         # It takes no share that a table cannot exceed.
         return []
-    budgets = [b for one in asked if isinstance(one, PrivacyExpectation) for b in budgets_of(one)]
-    about = [one for one in asked if isinstance(one, ExpectColumnsToBePublishable)]
+    budgets = [
+        b
+        for expectation in asked
+        if isinstance(expectation, PrivacyExpectation)
+        for b in budgets_of(expectation)
+    ]
+    about = [
+        expectation
+        for expectation in asked
+        if isinstance(expectation, ExpectColumnsToBePublishable)
+    ]
     if budgets or not asked:
         return limits.of_budgets(budgets)
-    if not any(one.direct or one.unlisted == "refuse" for one in about):
+    if not any(expectation.direct or expectation.unlisted == "refuse" for expectation in about):
         return [unknown(LIMITS, "no table can fail what the suite asks: add a limit")]
     return []
 
 
 def columns_alone(result: Any) -> list[Finding]:
     """Return what is told where nothing is wrong, and nothing but roles of columns was asked."""
-    about = [one for one in _expectations(result) if isinstance(one, ExpectColumnsToBePublishable)]
+    about = [
+        expectation
+        for expectation in _expectations(result)
+        if isinstance(expectation, ExpectColumnsToBePublishable)
+    ]
     return [limits.every_column_listed()] if about else []
 
 
 def _expectations(result: Any) -> Iterator[Any]:
     """List our expectations as they were run, parameters filled in."""
     ours = (PrivacyExpectation, ExpectColumnsToBePublishable, ExpectColumnsNotToBeQuasiIdentifiers)
-    for one in result.results:
+    for evaluation in result.results:
         try:
-            made = one.expectation_config.to_domain_obj()
+            made = evaluation.expectation_config.to_domain_obj()
         # What cannot be made has failed, and is told as a finding of its own.
         except Exception:  # noqa: BLE001, S112
             continue
@@ -73,7 +87,9 @@ def _expectations(result: Any) -> Iterator[Any]:
 def budgets_of(expectation: PrivacyExpectation) -> Iterator[Budget]:
     """Yield the budgets that an expectation stands for."""
     try:
-        rules = expectation.policy_of(expectation.given(), expectation.finding_severity).rules
+        rules = expectation.policy_of(
+            expectation.field_values(), expectation.finding_severity
+        ).rules
     except (AnonRiskError, ValueError):
         return
     for rule in rules:
@@ -215,8 +231,8 @@ def disjoint(first: Any, second: Any) -> bool:
     (True, False)
     """
     return all(
-        any(_apart(a, b) or _apart(b, a) for a in one for b in other)
-        for one in _alternatives(first)
+        any(_apart(a, b) or _apart(b, a) for a in branch for b in other)
+        for branch in _alternatives(first)
         for other in _alternatives(second)
     )
 
@@ -238,15 +254,15 @@ def _alternatives(condition: Any) -> list[list[Mapping[str, Any]]]:
     return [[stated]]
 
 
-def _apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _apart(comparison: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether a comparison excludes another; the same is asked the other way round."""
-    if one.get("column") != other.get("column"):
+    if comparison.get("column") != other.get("column"):
         return False
-    if "nullity" in (one.get("type"), other.get("type")):
-        return bool(one.get("is_null")) and (
+    if "nullity" in (comparison.get("type"), other.get("type")):
+        return bool(comparison.get("is_null")) and (
             other.get("is_null") is False or _sign(other) in _OF_VALUES
         )
-    sign, values = _sign(one), _values(one)
+    sign, values = _sign(comparison), _values(comparison)
     against, limits = _sign(other), _values(other)
     if sign in ("==", "IN"):
         return all(_excluded(value, against, limits) for value in values)
@@ -297,7 +313,7 @@ def _differ(value: Any, other: Any) -> bool:
     return texts and value.casefold().strip() != other.casefold().strip()
 
 
-_TYPES = {one.expectation_type for one in EXPECTATIONS}
+_TYPES = {expectation.expectation_type for expectation in EXPECTATIONS}
 _LEVELS = ("info", "warning", "critical")
 
 
@@ -310,18 +326,18 @@ def verdict_of(
     """
     rows, outside = rows_of(result.results, _TYPES)
     findings = [*(unknown("table", reason) for reason in reasons), *outside]
-    findings += [f for one in result.results for f in findings_of(one, block_on)]
+    findings += [f for evaluation in result.results for f in findings_of(evaluation, block_on)]
     policy = _policy(suite)
     findings = [*(findings or columns_alone(result)), *limits_of(result, policy)]
     if not findings:
         findings = [unknown("table", "no expectation of the suite measures anything")]
     # What a condition keeps is not the table that is published: its row labels are others.
     first = sorted(result.results, key=_has_condition)
-    lines = [(one.meta or {}).get(OURS) or {} for one in first]
+    lines = [(evaluation.meta or {}).get(OURS) or {} for evaluation in first]
     about: dict[str, Any] = {"policy_digest": None}
     if policy is not None:
         about |= {"policy_digest": policy.digest, "policy_name": policy.name}
-    seen = next((one["published"] for one in lines if "published" in one), None)
+    seen = next((line["published"] for line in lines if "published" in line), None)
     if seen is not None:
         named, looks = policy, None
         if named is None or is_open(named):
@@ -329,13 +345,13 @@ def verdict_of(
             looks = _looks(result)
         covered = coverage.of_table(named, Published.from_dict(seen), looks)
         about["coverage"] = replace(covered, rows=rows)
-    counted = next((one for one in lines if one.get("size")), {})
+    counted = next((line for line in lines if line.get("size")), {})
     if "missing" in counted:
         about["missing"] = counted["missing"]
         # An open policy leaves it to the table who is a person.
         about["coverage"] = replace(about.get("coverage", Coverage()), unit=counted["unit"])
     about |= counted.get("size", {})
-    about["engine"] = next((one["engine"] for one in lines if one.get("engine")), None)
+    about["engine"] = next((line["engine"] for line in lines if line.get("engine")), None)
     verdict = Verdict(release_rules.once(findings), fail_on=fail_on(block_on), **about)
     result.meta = {**(result.meta or {}), OURS: verdict.to_dict()}
     return verdict
@@ -362,23 +378,23 @@ def fail_on(block_on: str) -> str:
     return "fail" if block_on == "critical" else "warn"
 
 
-def findings_of(one: Any, block_on: str) -> Iterator[Finding]:
+def findings_of(evaluation: Any, block_on: str) -> Iterator[Finding]:
     """Yield the findings of one result, also where Great Expectations could not evaluate it.
 
     Results below the level that blocks are left out, but for what could not be assessed.
     """
-    config = one.expectation_config
+    config = evaluation.expectation_config
     name = "an expectation" if config is None else str(config.type)
     level = _level(config)
-    stored = ((one.meta or {}).get(OURS) or {}).get("findings")
-    raised = _raised(one.exception_info or {})
+    stored = ((evaluation.meta or {}).get(OURS) or {}).get("findings")
+    raised = _raised(evaluation.exception_info or {})
     if stored is not None:
         results = [Finding.from_dict(finding) for finding in stored]
     elif raised is not None:
         # The words of other expectations may quote a cell.
         why = raised if name in _TYPES else "it could not be evaluated"
         results = [unknown("table", f"{name}: {why}")]
-    elif one.success is not True:
+    elif evaluation.success is not True:
         severity = "fail" if level == "critical" else "warn"
         results = [Finding(name, FAIL, severity, f"{name} failed.")]
     else:
@@ -409,17 +425,19 @@ def _policy(suite: ExpectationSuite | None) -> Policy | None:
         return None
 
 
-def _has_condition(one: Any) -> bool:
-    config = one.expectation_config
+def _has_condition(evaluation: Any) -> bool:
+    config = evaluation.expectation_config
     return config is not None and config.kwargs.get("row_condition") is not None
 
 
 def _looks(result: Any) -> Iterator[tuple[str, list[str]]]:
     """List the budgets of the expectations of a result, with the columns that each names."""
-    for one in result.results:
-        fields = {} if one.expectation_config is None else one.expectation_config.kwargs
+    for evaluation in result.results:
+        fields = (
+            {} if evaluation.expectation_config is None else evaluation.expectation_config.kwargs
+        )
         columns = [*(fields.get("qids") or ()), *filter(None, [fields.get("sensitive")])]
-        for finding in ((one.meta or {}).get(OURS) or {}).get("findings") or ():
+        for finding in ((evaluation.meta or {}).get(OURS) or {}).get("findings") or ():
             if columns and named_budget(finding["budget"]) is not None:
                 yield finding["budget"], columns
 
@@ -427,8 +445,10 @@ def _looks(result: Any) -> Iterator[tuple[str, list[str]]]:
 def _named(result: Any, unlisted: Unlisted) -> Policy:
     """Make a policy of the columns that the expectations of a result name, each in its role."""
     roles: dict[str, dict[str, None]] = {}
-    for one in result.results:
-        fields = {} if one.expectation_config is None else one.expectation_config.kwargs
+    for evaluation in result.results:
+        fields = (
+            {} if evaluation.expectation_config is None else evaluation.expectation_config.kwargs
+        )
         for field, role in _ROLES.items():
             value = fields.get(field)
             names = [value] if isinstance(value, str) else value if isinstance(value, list) else []

@@ -57,7 +57,7 @@ class MinimalSets:
 
     Attributes
     ----------
-    found : tuple of MinimalSet
+    minimal_sets : tuple of MinimalSet
         The minimal sets.
     columns : tuple of ClassCounts
         The classes of each column by itself.
@@ -73,7 +73,7 @@ class MinimalSets:
         Whether Ctrl-C ended the search.
     """
 
-    found: tuple[MinimalSet, ...]
+    minimal_sets: tuple[MinimalSet, ...]
     columns: tuple[ClassCounts, ...]
     together: ClassCounts
     n_sets: int
@@ -138,7 +138,7 @@ class _Search:
     counter: Counter
     alpha: float
     max_size: int
-    found: list[MinimalSet] = field(default_factory=list)
+    minimal_sets: list[MinimalSet] = field(default_factory=list)
     n_counted: int = 0
     n_settled: int = 0
     # Sets, as bits, proven not to exceed the share (rule 2), before they were counted.
@@ -172,7 +172,7 @@ class _Search:
                 self._grow(alive)
         n_found, n_counted, n_settled = self.safe
         stopped = interruption.keep(n_settled, sum(per_size), DECIDED)
-        result = tuple(self.found[:n_found])
+        result = tuple(self.minimal_sets[:n_found])
         about = (sum(per_size), n_counted, n_settled, stopped)
         return MinimalSets(result, tuple(columns), self.everything, *about)
 
@@ -249,7 +249,7 @@ class _Search:
         alive = set()
         for positions, sizes in counted:
             if self._exceeds(sizes.records_at_most(1)):
-                self.found.append(MinimalSet(positions, sizes))
+                self.minimal_sets.append(MinimalSet(positions, sizes))
             else:
                 mask = _mask(positions)
                 alive.add(mask)
@@ -292,14 +292,14 @@ class _Search:
     def _settled(self, number: int, *, quietly: bool = False) -> None:
         """Put down that so many sets more are decided, after those of them that were found."""
         self.n_settled += number
-        self.safe = len(self.found), self.n_counted, self.n_settled
+        self.safe = len(self.minimal_sets), self.n_counted, self.n_settled
         if quietly:
             return
         # Each size by itself: of all sets together the first ones are too small a part to be seen.
         decided = self.n_settled
         for size, n_sets in enumerate(self.per_size, start=1):
             if decided < n_sets or size == len(self.per_size):
-                text = f"{len(self.found):,} found"
+                text = f"{len(self.minimal_sets):,} found"
                 tell(f"{text}, sets of {count_of(size, 'column')} decided", decided, n_sets)
                 return
             decided -= n_sets

@@ -291,7 +291,7 @@ class QidReport(Document, render.PrintedTable):
         return least_domain(self.population_size, self.alpha)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the sets as a pandas table, one a row."""
+        """Return the sets as a pandas table, one row for each."""
         import pandas as pd
 
         names = [
@@ -394,11 +394,11 @@ class QidReport(Document, render.PrintedTable):
             )
         return notes
 
-    def _alone(self, found: FoundQid) -> str:
+    def _alone(self, qid: FoundQid) -> str:
         """Return how many are alone with the columns of a set."""
-        who = render.count_of(found.singletons, "record" if self.unit is None else "person")
-        verb = "is" if found.singletons == 1 else "are"
-        return f"{who} ({render.percent(found.share)}) {verb} alone"
+        who = render.count_of(qid.singletons, "record" if self.unit is None else "person")
+        verb = "is" if qid.singletons == 1 else "are"
+        return f"{who} ({render.percent(qid.share)}) {verb} alone"
 
     def _about_the_domain(self) -> str:
         """Return what the share by domain is, and how many values it takes to exceed alpha."""

@@ -121,7 +121,7 @@ class PlanRequest:
         goals = tuple(dict.fromkeys(goal for rule in strict.rules for goal in rule.goals))
         return ClassRule(self.qid, max(strict.k, 2), goals)
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """Return what is asked of the table, for whoever is told that it cannot be had."""
         about = [str(goal) for rule in self.rules for goal in rule.goals]
         wholes = [

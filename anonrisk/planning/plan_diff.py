@@ -117,9 +117,9 @@ def _terms(first: Any, second: Any) -> list[PlanChange]:
         how = "stricter" if second.max_suppressed < first.max_suppressed else "looser"
         lines = [f"up to {percent(plan.max_suppressed)}" for plan in (first, second)]
         results.append(PlanChange("may be left out", how, *lines))
-    told_of = _told(first), _told(second)
-    for what, was in told_of[0].items():
-        becomes = told_of[1][what]
+    worded = _worded_terms(first), _worded_terms(second)
+    for what, was in worded[0].items():
+        becomes = worded[1][what]
         if was != becomes:
             results.append(PlanChange(what, "otherwise", was or "none", becomes or "none"))
     if first.regions != second.regions and first.method == second.method:
@@ -128,7 +128,7 @@ def _terms(first: Any, second: Any) -> list[PlanChange]:
     return results
 
 
-def _told(plan: Any) -> dict[str, str]:
+def _worded_terms(plan: Any) -> dict[str, str]:
     """Return the terms of a plan that are not numbers."""
     return {
         "goals": ", ".join(map(str, plan.goals)),

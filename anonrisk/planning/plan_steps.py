@@ -67,10 +67,10 @@ class RecodedColumn(NamedTuple):
 
     name: Name
     kind: str
-    now: Integers
-    n_now: int
-    then: Integers
-    n_then: int
+    codes: Integers
+    n_codes: int
+    recoded: Integers
+    n_recoded: int
     loss: float
     # What is lost before anything is recoded: with some losses that is not nothing.
     loss_now: float = 0.0
@@ -78,7 +78,7 @@ class RecodedColumn(NamedTuple):
     @property
     def changes(self) -> bool:
         """Whether the recoding does anything."""
-        return self.then is not self.now
+        return self.recoded is not self.codes
 
 
 def steps_of(
@@ -100,7 +100,9 @@ def steps_of(
     required.allowed = tally.n_records
 
     def left(recoded: Collection[int]) -> int:
-        parts = [(c.then, c.n_then) if i in recoded else (c.now, c.n_now) for i, c in places]
+        parts = [
+            (c.recoded, c.n_recoded) if i in recoded else (c.codes, c.n_codes) for i, c in places
+        ]
         parts += [(tally.codes[n], len(tally.domains[n]) + 1) for n in required.beside]
         coded = Coded([codes for codes, _ in parts], tally.counts, [size for _, size in parts])
         return tally.n_records - int(tally.counts[required.kept(coded).rows].sum())

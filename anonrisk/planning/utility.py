@@ -155,7 +155,7 @@ def labels_of(
                 others.append((code, top))
                 continue
         elif (value in same and {old.kind, new.kind} <= {*NUMBERS}) or old.kind == new.kind:
-            changed_label = _one(code, same[value], len(old)) if value in same else None
+            changed_label = _single(code, same[value], len(old)) if value in same else None
         else:
             changed_label = None
         if changed_label is None or not before[changed_label.members].any():
@@ -166,7 +166,7 @@ def labels_of(
         return None
     labels += rests
     if 0 < after[-1] <= before[-1]:
-        labels.append(_one(len(new), len(old), len(old)))
+        labels.append(_single(len(new), len(old), len(old)))
     elif after[-1]:
         # Some were suppressed, and nobody can tell which: they may have been any value.
         lost = float(after[-1] - before[-1]) / float(after[-1])
@@ -184,7 +184,7 @@ def _others(code: int, top: int, labels: list[ChangedLabel], before: Integers) -
     return ChangedLabel(code, members, max(loss, 0.0), everything=False)
 
 
-def _one(code: int, member: int, size: int) -> ChangedLabel:
+def _single(code: int, member: int, size: int) -> ChangedLabel:
     members = np.zeros(size + 1, dtype=bool)
     members[member] = True
     return ChangedLabel(code, members, 0.0, everything=False)
@@ -207,7 +207,7 @@ def _label(  # noqa: PLR0911
     code: int, text: str, old: Domain, spelled: Mapping[str, int], hierarchy: Hierarchy | None
 ) -> ChangedLabel | None:
     if text in spelled:
-        return _one(code, spelled[text], len(old))
+        return _single(code, spelled[text], len(old))
     if hierarchy is not None:
         return _node(code, text, old, spelled, hierarchy)
     if text == MARKER:

@@ -102,9 +102,9 @@ def _origin(plan: Plan | None, original: Any, released: Any) -> Origin | None:
     if plan is None and original is None:
         return None
     if plan is None or original is None:
-        given, lacks = ("plan", "original") if original is None else ("original", "plan")
+        passed, lacks = ("plan", "original") if original is None else ("original", "plan")
         raise ArgumentError(
-            f"check takes {given}= together with {lacks}=: the plan that the table was made by, "
+            f"check takes {passed}= together with {lacks}=: the plan that the table was made by, "
             "and the table that it was made from"
         )
     from anonrisk.planning.plan import Plan

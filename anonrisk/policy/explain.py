@@ -163,7 +163,7 @@ class Explanation(render.Printed):
     def _table(self) -> tuple[list[str], tuple[str, ...], list[list[str]]]:
         return named_once((column.before for column in self.columns), _HEADER, self._rows)
 
-    def _told(self) -> list[str]:
+    def _advice_lines(self) -> list[str]:
         lines = list(self.advice())
         if self.plan is not None:
             lines.insert(len(self.steps), _SAVE)
@@ -176,7 +176,7 @@ class Explanation(render.Printed):
             return ["There is no budget that did not pass and has a column to drop."]
         source, header, rows = self._table()
         table = render.Table(header, rows)
-        return [*self._told(), *source, table] if rows else [*self._told()]
+        return [*self._advice_lines(), *source, table] if rows else [*self._advice_lines()]
 
 
 _SAVE = (

@@ -47,11 +47,11 @@ class Judge:
         elif isinstance(budget, ReleaseBudget):
             yield self._unknown(budget, Problem(budget.lacks))
         elif budget in self.evidence.estimates:
-            yield self._told(budget, self.evidence.estimates[budget])
+            yield self._finding(budget, self.evidence.estimates[budget])
         elif isinstance(self.evidence.groups, Problem):
             yield self._unknown(budget, self.evidence.groups)
         elif isinstance(budget, TableBudget):
-            yield self._told(budget, attempt(lambda: budget.value(self.evidence, self.context)))
+            yield self._finding(budget, attempt(lambda: budget.value(self.evidence, self.context)))
         elif isinstance(budget, SizeBudget):
             for group in self.evidence.groups or ():
                 yield self._of_group(budget, group)
@@ -75,7 +75,7 @@ class Judge:
                 reason = self.evidence.groups
                 result = reason if isinstance(reason, Problem) else Problem("it was not measured")
             value = result if isinstance(result, Problem) else self._scored(budget, column, result)
-            yield self._told(budget, value, sensitive=column)
+            yield self._finding(budget, value, sensitive=column)
 
     def _scored(self, budget: SensitiveBudget, column: Name, score: float) -> Value | Problem:
         if not isinstance(budget, MethodBudget):
@@ -92,9 +92,9 @@ class Judge:
         sizes = ClassSizes.of(group.sizes)
         value = attempt(lambda: budget.value(Seen(sizes, self.evidence, self.context)))
         who = "record" if sizes.unit is None else "person"
-        return self._told(budget, value, who=who, group=label)
+        return self._finding(budget, value, who=who, group=label)
 
-    def _told(
+    def _finding(
         self,
         budget: Budget,
         value: Value | Problem,
@@ -103,7 +103,7 @@ class Judge:
         sensitive: Name | None = None,
         group: str | None = None,
     ) -> Finding:
-        return told(budget, self.qid, value, who=who, sensitive=sensitive, group=group)
+        return finding_of(budget, self.qid, value, who=who, sensitive=sensitive, group=group)
 
     def _unknown(
         self,
@@ -113,10 +113,10 @@ class Judge:
         sensitive: Name | None = None,
         group: str | None = None,
     ) -> Finding:
-        return told(budget, self.qid, problem, sensitive=sensitive, group=group)
+        return finding_of(budget, self.qid, problem, sensitive=sensitive, group=group)
 
 
-def told(
+def finding_of(
     budget: Budget,
     qid: Qid,
     value: Value | Problem,

@@ -151,26 +151,26 @@ def _settings(policy: Terms, before: Mapping[str, Any]) -> Iterator[tuple[str, s
 
     A verdict of something that could not be read has none.
     """
-    now = settings_of(policy)
+    settings = settings_of(policy)
     if not before:
         return
     less = {
-        "unlisted": now["unlisted"] == "ignore" != before["unlisted"],
+        "unlisted": settings["unlisted"] == "ignore" != before["unlisted"],
         # A class can only grow by what matches every value.
-        "missing": now["missing"] != before["missing"]
-        and (before["missing"] == "error" or now["missing"] in {"drop", "wildcard"}),
+        "missing": settings["missing"] != before["missing"]
+        and (before["missing"] == "error" or settings["missing"] in {"drop", "wildcard"}),
         "missing_sensitive": before["missing_sensitive"] in {None, "error"}
-        and now["missing_sensitive"] in {"value", "drop"},
-        "max_dropped_fraction": (now["max_dropped_fraction"] or 0)
+        and settings["missing_sensitive"] in {"value", "drop"},
+        "max_dropped_fraction": (settings["max_dropped_fraction"] or 0)
         > (before["max_dropped_fraction"] or 0),
-        "by": now["by"] is None and before["by"] is not None,
+        "by": settings["by"] is None and before["by"] is not None,
     }
     for key in (key for key, is_less in less.items() if is_less):
-        words = ("unset" if item[key] is None else shown(item[key]) for item in (before, now))
+        words = ("unset" if item[key] is None else shown(item[key]) for item in (before, settings))
         yield key, "{} was {}; now it is {}.".format(key, *words)
-    if now["stable_unit"] and not before["stable_unit"]:
+    if settings["stable_unit"] and not before["stable_unit"]:
         yield "stable_unit", "The unit is said to be stable now (stable_unit); it was not."
-    for column, doubt in now["acknowledged"]:
+    for column, doubt in settings["acknowledged"]:
         if [column, doubt] not in before["acknowledged"]:
             text = f"The doubt {doubt} about {column!r} is acknowledged now; it was not."
             yield "acknowledged", text

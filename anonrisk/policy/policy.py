@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.api.assess import assess as assess_table
 from anonrisk.core import render
+from anonrisk.core.arguments import renaming
 from anonrisk.core.frozen import dataclass
 from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError, PolicyError
@@ -47,7 +48,7 @@ def require_policy(value: Any) -> Policy:
 
 
 def _blocks(policy: Terms) -> list[str | render.Table]:
-    """Return the rules, a line a budget; of a draft first the columns."""
+    """Return the rules, one line per budget; of a draft first the columns."""
     if policy.drafted is None:
         lines, header, rows = _table(policy)
         table = [render.Table(header, rows)] if rows else []
@@ -356,6 +357,7 @@ class Policy(Terms, render.Printed):
         return cls.from_dict(ready_policies.read(name))
 
     @classmethod
+    @renaming(time_budget="time_limit=")
     def draft(
         cls,
         frame: Any,

@@ -126,21 +126,21 @@ class Terms:
         roles = self.roles.to_dict()
         written: dict[str, Any] = {
             "version": self.version,
-            **{one.name: self._written(one) for one in SETTINGS},
+            **{setting.name: self._written(setting) for setting in SETTINGS},
             "roles": roles or None,
             "budgets": budgets.written(whole[0].budgets) if whole else None,
             "qids": [rule.to_dict() for rule in others] or None,
         }
         return {key: written[key] for key in KEYS if written[key] is not None}
 
-    def _written(self, one: Field[Any]) -> Any:
+    def _written(self, setting: Field[Any]) -> Any:
         """Return a setting as a document has it; None where it is left out."""
-        value = getattr(self, one.name)
+        value = getattr(self, setting.name)
         # What a flag is by itself goes without saying.
-        usual = value == one.default and not isinstance(value, str)
+        usual = value == setting.default and not isinstance(value, str)
         if usual:
             return None
-        return value if one.name != "acknowledged" else [each.to_dict() for each in value]
+        return value if setting.name != "acknowledged" else [each.to_dict() for each in value]
 
     def to_json(self) -> str:
         """Write it as JSON.
@@ -235,8 +235,8 @@ class Terms:
         return {*self.roles.classified, *named, *(() if self.by is None else (self.by,))}
 
 
-SETTINGS = tuple(one for one in dataclass_fields(Terms) if one.metadata)
-_NAMES = [one.name for one in SETTINGS]
+SETTINGS = tuple(setting for setting in dataclass_fields(Terms) if setting.metadata)
+_NAMES = [setting.name for setting in SETTINGS]
 # Roles stand behind what a policy says of itself.
 _ROLES = _NAMES.index("unlisted")
 KEYS = ("version", *_NAMES[:_ROLES], "roles", *_NAMES[_ROLES:], "budgets", "qids")
@@ -308,19 +308,19 @@ def read_terms(value: dict[str, Any]) -> dict[str, Any]:
     """Check a whole document before any data is read."""
     _check_version(value["version"])
     roles = read_roles(value.get("roles"))
-    settings = {one.name: _read(one, value) for one in SETTINGS}
+    settings = {setting.name: _read(setting, value) for setting in SETTINGS}
     _check_dropping(settings)
     rules = read_rules(value, roles)
     _check_together(settings, roles, rules)
     return {"version": VERSION, "roles": roles, "rules": rules, **settings}
 
 
-def _read(one: Field[Any], argument: dict[str, Any]) -> Any:
+def _read(setting: Field[Any], argument: dict[str, Any]) -> Any:
     """Read a setting; one that may be left out may also be nothing."""
-    value = argument.get(one.name)
-    if value is None and (one.name not in argument or one.default in (None, ())):
-        return one.default
-    return one.metadata["read"](value, one.name)
+    value = argument.get(setting.name)
+    if value is None and (setting.name not in argument or setting.default in (None, ())):
+        return setting.default
+    return setting.metadata["read"](value, setting.name)
 
 
 def _check_version(value: Any) -> None:

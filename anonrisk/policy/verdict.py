@@ -380,7 +380,7 @@ class Verdict:
     # ---- showing ----------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        """Print as text: the answer, a line a budget, a sentence for what a person should read.
+        """Print as text: the answer, one line per budget, a sentence for what a person should read.
 
         That is what did not pass, and doubts that somebody has answered.
         """

@@ -162,8 +162,8 @@ class _Parts:
             return t * t * float(self.classes @ (a * (a - 1) * powers))
         seen = min(t, 1.0)
 
-        def moment(values: Floats, of: int) -> float:
-            chances = seen**of * _powers(r - of, seen)
+        def moment(values: Floats, n_members: int) -> float:
+            chances = seen**n_members * _powers(r - n_members, seen)
             return float(self.classes @ (values * chances))
 
         own = moment(a, 1)

@@ -92,7 +92,7 @@ class Poisson:
         return gammainc(m, self.lam) if m > 0 else np.ones_like(self.p)
 
     def turned(self, angle: Floats) -> Complex:
-        """Return the characteristic function, a row a probability, less 1."""
+        """Return the characteristic function less 1, one row per probability."""
         away = turned_by(angle)
         return _expm1(
             np.multiply.outer(self.lam, away.real), np.multiply.outer(self.lam, away.imag)
@@ -187,7 +187,7 @@ class Binomial:
         return _binomial_tail(self.c, m, self.share)
 
     def turned(self, angle: Floats) -> Complex:
-        """Return the characteristic function, a row a size, less 1."""
+        """Return the characteristic function less 1, one row per size."""
         size, turn = log1p(self.share * turned_by(angle))
         return _expm1(np.multiply.outer(self.c, size), np.multiply.outer(self.c, turn))
 

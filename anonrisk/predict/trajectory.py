@@ -197,7 +197,7 @@ class Trajectory(Document, render.PrintedTable):
     # ---- leaving --------------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas table: a row a length, measured and modelled side by side."""
+        """Return a pandas table with one row per length, measured and modelled side by side."""
         import pandas as pd
 
         rows = []

@@ -420,7 +420,7 @@ class Repository:
         >>> repository.predict("age", "Members", 10).verdict(max_fraction=0.5)
         'fail'
         """
-        result = self._found(qid, population, by)
+        result = self._submissions(qid, population, by)
         if by is None:
             differing = Disagreements(tuple(disagreement.find(result)))
             if differing:
@@ -445,7 +445,7 @@ class Repository:
             priors.append(prior)
         return Submissions(tuple(priors), tuple(refused))
 
-    def _found(self, qid: Any, population: Any, by: str | None) -> Submissions:
+    def _submissions(self, qid: Any, population: Any, by: str | None) -> Submissions:
         query = self.query(qid, population, by=by)
         if query:
             return query

@@ -95,7 +95,7 @@ class Event(PrintedFields):
         return int(self.details.get("persons", len(self.pseudonyms)))
 
 
-_NAMES = frozenset(one.name for one in fields(Event)) - {"number"}
+_NAMES = frozenset(event.name for event in fields(Event)) - {"number"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,11 +131,11 @@ class AuditTrail(PrintedTable):
     def _rows(self) -> list[list[str]]:
         return [
             [
-                *(f"{one.number:,}", one.at[:19], named(one.by), one.action),
-                *(named(one.scope) or "-", f"{one.persons:,}", one.outcome),
-                named(one.reason) or "-",
+                *(f"{event.number:,}", event.at[:19], named(event.by), event.action),
+                *(named(event.scope) or "-", f"{event.persons:,}", event.outcome),
+                named(event.reason) or "-",
             ]
-            for one in self.items[-_SHOWN:]
+            for event in self.items[-_SHOWN:]
         ]
 
     def _notes(self) -> list[str]:

@@ -64,7 +64,7 @@ class Found:
         turn.tables.replace(turn.seal(*item, None) for item in self.named)
 
     def refuse_unreadable(self) -> None:
-        """Say, after all that was found is buried, that nobody can tell whether this was all."""
+        """Raise, once what was found is buried, where nobody can tell whether this was all."""
         if self.unreadable:
             text = count_of(self.unreadable, "row")
             error = f"what was found is erased, but {text} of the store cannot be opened, and "

@@ -37,7 +37,7 @@ class ChainWords:
 
     Attributes
     ----------
-    one, many : str
+    singular, plural : str
         What a record is called: ``"entry"``, ``"entries"``.
     noun : str
         What the chain is called: ``"ledger"``.
@@ -47,15 +47,15 @@ class ChainWords:
         What is raised.
     """
 
-    one: str
-    many: str
+    singular: str
+    plural: str
     noun: str
     mark: str
     error: type[AnonRiskError]
 
     def name(self, number: int) -> str:
         """Name a record."""
-        return f"{self.one} {number:,} of the {self.noun}"
+        return f"{self.singular} {number:,} of the {self.noun}"
 
     def changed(self, number: int) -> AnonRiskError:
         """Return an error: a record is not as it was written."""
@@ -72,8 +72,8 @@ class ChainWords:
         """Reject a record that was written to follow another one, or by another version."""
         if stored.get("number") != number or stored.get("previous") != previous:
             raise self.error(
-                f"{self.name(number)} does not follow the one before it: {self.many} were moved, "
-                f"or come from another {self.noun} (it was written as {self.one} "
+                f"{self.name(number)} does not follow the one before it: {self.plural} were moved, "
+                f"or come from another {self.noun} (it was written as {self.singular} "
                 f"{stored.get('number')})"
             )
         if set(stored) != {*names, "number", "previous"}:
@@ -95,8 +95,8 @@ class ChainWords:
         number = self.number_of(head)
         if number > last:
             raise self.error(
-                f"the {self.noun} had {self.one} {number:,} and now ends at {self.one} {last:,}: "
-                "its end was cut off"
+                f"the {self.noun} had {self.singular} {number:,} and now ends at {self.singular} "
+                f"{last:,}: its end was cut off"
             )
         raise self.error(
             f"{self.name(number)} is another one than it was: the end was cut off and written "

@@ -41,11 +41,11 @@ class WantedPersons:
 
     Attributes
     ----------
-    of : mapping
+    by_identity : mapping
         Their canonical bytes, by the identity that was given.
     """
 
-    of: Mapping[Any, bytes]
+    by_identity: Mapping[Any, bytes]
 
     @classmethod
     def from_identities(cls, identities: Iterable[Any]) -> WantedPersons:
@@ -65,7 +65,7 @@ class WantedPersons:
 
     def values(self) -> list[bytes]:
         """Return each person once."""
-        return list(dict.fromkeys(self.of.values()))
+        return list(dict.fromkeys(self.by_identity.values()))
 
 
 def pseudonyms_of(values: Sequence[bytes], key: Key, form: Form, scope: str) -> list[str]:
@@ -97,7 +97,7 @@ def issue_all(
             _issue(turn, part, doing)
         made |= {value: pseudonym for pseudonym, value in part.items()}
         todo = todo[PART:]
-    return {person: made[value] for person, value in wanted.of.items() if value in made}
+    return {person: made[value] for person, value in wanted.by_identity.items() if value in made}
 
 
 def _not_erased(

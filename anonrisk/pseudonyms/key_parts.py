@@ -38,7 +38,7 @@ class KeyPart(NeverPickled):
     ----------
     holder : str
         Whose part it is.
-    number, of : int
+    number, n_parts : int
         Which of how many.
     split : str
         Tells one splitting from another, and says nothing of the key.
@@ -53,13 +53,13 @@ class KeyPart(NeverPickled):
     ('Ann', 'Bob')
     """
 
-    __slots__ = ("_share", "holder", "number", "of", "split")
+    __slots__ = ("_share", "holder", "n_parts", "number", "split")
 
-    def __init__(self, split: str, number: int, of: int, holder: str, share: bytes) -> None:
+    def __init__(self, split: str, number: int, n_parts: int, holder: str, share: bytes) -> None:
         """Keep what `Key.split` or a file says."""
         self.split = split
         self.number = number
-        self.of = of
+        self.n_parts = n_parts
         self.holder = holder
         self._share = share
 
@@ -91,7 +91,7 @@ class KeyPart(NeverPickled):
             "form": _FORM,
             "split": self.split,
             "number": self.number,
-            "of": self.of,
+            "of": self.n_parts,
             "holder": self.holder,
             "share": self._share.hex(),
         }
@@ -108,7 +108,7 @@ class KeyPart(NeverPickled):
 
     def __repr__(self) -> str:
         """Show whose part it is."""
-        return f"KeyPart({self.number} of {self.of}, held by {named(self.holder)})"
+        return f"KeyPart({self.number} of {self.n_parts}, held by {named(self.holder)})"
 
 
 def split(secret: bytes, holders: Sequence[Any]) -> tuple[KeyPart, ...]:
@@ -135,14 +135,14 @@ def joined(parts: Iterable[Any]) -> tuple[bytes, tuple[str, ...]]:
         values = []
     if not values or not all(isinstance(part, KeyPart) for part in values):
         raise SecretKeyError("a key is put together from its parts: see KeyPart.from_file")
-    source, numbers = values[0].of, [part.number for part in values]
+    source, numbers = values[0].n_parts, [part.number for part in values]
     if len({part.split for part in values}) > 1:
         raise SecretKeyError("these are parts of more than one splitting; they do not fit together")
     if doubled := [number for number in numbers if numbers.count(number) > 1]:
         raise SecretKeyError(f"part {doubled[0]} of {source} is given twice")
     if missing := set(range(1, source + 1)).difference(numbers):
         raise SecretKeyError(f"part {min(missing)} of {source} is missing; ask its holder")
-    if len({(part.of, len(part.reveal())) for part in values}) > 1 or len(values) != source:
+    if len({(part.n_parts, len(part.reveal())) for part in values}) > 1 or len(values) != source:
         raise SecretKeyError("these parts do not fit together; ask their holders")
     ordered = sorted(values, key=lambda part: part.number)
     holders = tuple(part.holder for part in ordered)

@@ -148,7 +148,7 @@ class Keeping:
         replay = _Replay(self)
         for event in events:
             replay.take(event)
-        return replay.given()
+        return replay.keeping()
 
     # ---- questions --------------------------------------------------------------------------
 
@@ -246,7 +246,7 @@ class _Replay:
         if effect is not None:
             effect(event)
 
-    def given(self) -> Keeping:
+    def keeping(self) -> Keeping:
         used = {**self.start.used}
         for key, uses in self.used.items():
             used[key] = tuple(use for use in uses if use[0] > self.at - DAY)

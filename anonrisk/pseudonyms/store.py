@@ -131,12 +131,12 @@ class StoreTransaction:
 
     def about(self) -> dict[str, str]:
         """Return what the store says of itself, by name."""
-        rows = self.connection.execute(self._of(KEEPER).select()).all()
+        rows = self.connection.execute(self._table(KEEPER).select()).all()
         return {row.name: row.value for row in rows}
 
     def say(self, name: str, value: str | None) -> None:
         """Let the store say this of itself from now on; None: not any more."""
-        table = self._of(KEEPER)
+        table = self._table(KEEPER)
         self.connection.execute(table.delete().where(table.c.name == name))
         if value is not None:
             self.connection.execute(table.insert(), {"name": name, "value": value})
@@ -145,8 +145,8 @@ class StoreTransaction:
 
     def events(self, after: int | None = None) -> Iterator[Row[Any]]:
         """Yield all events, or those behind a number, in order, a few at a time."""
-        number = self._of(AUDIT).c.number
-        query = self._of(AUDIT).select().order_by(number).limit(_ROWS)
+        number = self._table(AUDIT).c.number
+        query = self._table(AUDIT).select().order_by(number).limit(_ROWS)
         part = self.connection.execute(
             query if after is None else query.where(number > after)
         ).all()
@@ -157,19 +157,19 @@ class StoreTransaction:
 
     def event(self, number: int) -> Row[Any] | None:
         """Return one event, if it is there."""
-        table = self._of(AUDIT)
+        table = self._table(AUDIT)
         return self.connection.execute(table.select().where(table.c.number == number)).first()
 
     def first_number(self) -> int:
         """Return the number of the first event that is there; 0 if none is."""
         from sqlalchemy import func, select
 
-        first = self.connection.execute(select(func.min(self._of(AUDIT).c.number))).scalar()
+        first = self.connection.execute(select(func.min(self._table(AUDIT).c.number))).scalar()
         return first if isinstance(first, int) else 0
 
     def add_event(self, row: Mapping[str, Any]) -> None:
         """Store an event, and look whether it was kept as it is."""
-        self.connection.execute(self._of(AUDIT).insert(), dict(row))
+        self.connection.execute(self._table(AUDIT).insert(), dict(row))
         kept = self.event(row["number"])
         # A trigger or a rule of the database may have made something else of it.
         if kept is None or kept._asdict() != dict(row):
@@ -177,14 +177,14 @@ class StoreTransaction:
 
     def drop_events(self, through: int) -> None:
         """Delete the events up to a number and with it."""
-        table = self._of(AUDIT)
+        table = self._table(AUDIT)
         self.connection.execute(table.delete().where(table.c.number <= through))
 
     # ---- identities -------------------------------------------------------------------------
 
     def identities(self, scope: str, pseudonyms: Sequence[str]) -> dict[str, Row[Any]]:
         """Return the rows of those pseudonyms that are there."""
-        table = self._of(IDENTITY)
+        table = self._table(IDENTITY)
         results: dict[str, Row[Any]] = {}
         for start in range(0, len(pseudonyms), _ROWS):
             part = pseudonyms[start : start + _ROWS]
@@ -198,7 +198,7 @@ class StoreTransaction:
         """Return the next rows behind one, in order: all, or those that are not of an epoch."""
         from sqlalchemy import tuple_
 
-        table = self._of(IDENTITY)
+        table = self._table(IDENTITY)
         order = table.c.scope, table.c.pseudonym
         query = table.select().order_by(*order).limit(most)
         if last is not None:
@@ -218,7 +218,7 @@ class StoreTransaction:
         """Return the recipient and the pseudonym of all rows."""
         from sqlalchemy import select
 
-        table = self._of(IDENTITY)
+        table = self._table(IDENTITY)
         query = select(table.c.scope, table.c.pseudonym)
         return {(scope, pseudonym) for scope, pseudonym in self.connection.execute(query).all()}
 
@@ -226,7 +226,7 @@ class StoreTransaction:
         """Count the rows that are not of an epoch."""
         from sqlalchemy import func, select
 
-        table = self._of(IDENTITY)
+        table = self._table(IDENTITY)
         query = select(func.count()).select_from(table).where(table.c.epoch != not_of)
         return int(self.connection.execute(query).scalar_one())
 
@@ -234,14 +234,14 @@ class StoreTransaction:
         """Store new rows: scope, pseudonym, epoch, sealed."""
         lines = [dict(row) for row in rows]
         if lines:
-            self.connection.execute(self._of(IDENTITY).insert(), lines)
+            self.connection.execute(self._table(IDENTITY).insert(), lines)
         self._look_again(lines)
 
     def replace(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Set another epoch and seal of rows that are there, by scope and pseudonym."""
         from sqlalchemy import bindparam
 
-        table = self._of(IDENTITY)
+        table = self._table(IDENTITY)
         new = [dict(row) for row in rows]
         lines = [{f"its_{name}": value for name, value in row.items()} for row in new]
         if lines:
@@ -264,7 +264,7 @@ class StoreTransaction:
             if {name: row._asdict() for name, row in kept.items()} != summary:
                 raise StoreError("the database did not keep an identity: nothing was done")
 
-    def _of(self, name: str) -> Table:
+    def _table(self, name: str) -> Table:
         return self.tables.tables[name]
 
 

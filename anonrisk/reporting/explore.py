@@ -163,6 +163,15 @@ def explore(
         With `save("explore.html")`, `to_dict` and `plan`; it prints what it holds. With `serve`, a
         ServedExplorer: `url` is what to open, and `close()` ends it.
 
+    Raises
+    ------
+    ColumnNotFoundError, RolesNotGivenError, RolesLostError, MissingUnitError, EmptyTableError
+        As in `anonrisk.classes`.
+    UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    HierarchyError
+        As in `anonrisk.generalize`.
+
     See Also
     --------
     anonrisk.plan : the combination of least loss, found by search
@@ -232,8 +241,10 @@ def explore(
         raise ArgumentError("a policy says what is explored: give it without qids, k, unit, …")
     else:
         asked = _asked_by(policy, engine, frame, floor)
-    given = by_column(hierarchies, "hierarchies")
-    options = ExploreOptions(given, bins, loss, float(max_suppressed), floor, name, title)
+    column_hierarchies = by_column(hierarchies, "hierarchies")
+    options = ExploreOptions(
+        column_hierarchies, bins, loss, float(max_suppressed), floor, name, title
+    )
     if time_limit is None and not serve:
         time_limit = EXPLORE_SECONDS
     with shown(progress=progress), limited(time_limit):
@@ -243,7 +254,9 @@ def explore(
             return Explorer(with_advice(held, asked, frame, opened.trees))
 
     def again(chosen: Roles, k: int) -> OpenedTable:
-        known = {column: kinds for column, kinds in given.items() if column in chosen.quasi}
+        known = {
+            column: kinds for column, kinds in column_hierarchies.items() if column in chosen.quasi
+        }
         with one_state(frame, "explore"):
             asked = _asked_of(engine, frame, chosen, k)
             return OpenedTable.of(engine, frame, asked, replace(options, hierarchies=known))

@@ -72,14 +72,14 @@ def with_storage(held: dict[str, Any], storage: Iterable[Finding]) -> dict[str, 
     """Report of a table that passes as it is what its files hold besides, and fail with."""
     said = " ".join(finding.sentence for finding in storage if finding.blocks())
 
-    def told(view: dict[str, Any]) -> dict[str, Any]:
+    def revised(view: dict[str, Any]) -> dict[str, Any]:
         advice = view["next"]
         if not said or advice["levels"] is not None or not advice["passes"]:
             return view
         text = advice["text"].replace(_AS_IT_IS, f"{said} {_ROWS_ALONE}")
         return {**view, "next": {**advice, "passes": False, "text": cut(text)}}
 
-    return {**told(held), "other_k": [told(view) for view in held["other_k"]]}
+    return {**revised(held), "other_k": [revised(view) for view in held["other_k"]]}
 
 
 def _advise(

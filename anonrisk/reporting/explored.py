@@ -118,7 +118,7 @@ class ExploreRequest:
 
 
 def not_all(n_missing: int) -> str:
-    """Say what a time limit came before."""
+    """Return the sentence that names how many combinations the time limit left out."""
     return (
         f"stopped by time_limit=: {count_of(n_missing, 'combination')} of levels that are listed "
         "as left out were not counted; a longer one counts them"
@@ -137,7 +137,7 @@ def rounded_up(counts: Integers, floor: int) -> Integers:
 
 
 def told_as(count: int, floor: int) -> int:
-    """Return a count of people as it is told."""
+    """Return a count of people as it is printed: rounded up to a multiple of the floor."""
     return int(rounded_up(np.array(count), floor))
 
 
@@ -192,12 +192,12 @@ def summarise(
     # What a check of the result has to be told; below the floor nothing is told.
     asks = asked.policy is not None and asked.policy.about_removed and n_rows >= floor
     n_original = n_rows if asks else None
-    told = told_of(combinations, asked, people, floor)
+    figures = told_of(combinations, asked, people, floor)
     sizes, detail = list(combinations.smaller), detail_of(lines)
     by_k = [
         {
             "k": k,
-            "best": [] if served else _best(told["counts"]["smaller"][sizes.index(k)], detail),
+            "best": [] if served else _best(figures["counts"]["smaller"][sizes.index(k)], detail),
             "policy": _policy(replace(asked, k=k)),
             "next": NOT_TRIED,
         }
@@ -236,7 +236,7 @@ def summarise(
         "more_left_out": max(0, len(left_out) - _MOST_LEFT_OUT),
         "sizes": sizes,
         "bands": [_band(*band) for band in zip((1, *sizes), (*sizes, None), strict=True)],
-        **told,
+        **figures,
         "t_step": t_step(n, floor),
         "not_looked_at": [name_of(column) for column in asked.not_looked_at],
         "not_judged": list(asked.not_judged),
@@ -417,8 +417,8 @@ def _coarse(values: Floats, step: float) -> list[float | None]:
     """Round distances up to multiples of a step; None where there is none."""
     steps = np.minimum(np.ceil(values / step - 1e-9) * step, 1.0)
     # The last of six digits goes up too, and nothing is below zero.
-    told = np.ceil(steps * 1e6 - 1e-6) / 1e6 + 0.0
-    return [None if np.isnan(value) else float(value) for value in told]
+    rounded = np.ceil(steps * 1e6 - 1e-6) / 1e6 + 0.0
+    return [None if np.isnan(value) else float(value) for value in rounded]
 
 
 def _band(low: int, end: int | None) -> str:

@@ -109,7 +109,7 @@ class Explorer(Summarised, render.Printed):
             self._title(),
             *([f"PARTIAL: {not_all(held)}"] if (held := self.summary["not_counted"]) else []),
             render.Table(*self._table()),
-            self._now(),
+            self._headline(),
             self.summary["next"]["text"],
             "explorer.save('explore.html') writes the page.",
         ]
@@ -127,7 +127,7 @@ class Explorer(Summarised, render.Printed):
         counted = f"{held['people']:,} {held['who']}"
         return f"Explorer of {names}: {number} for up to {counted}, k = {held['k']}"
 
-    def _now(self) -> str:
+    def _headline(self) -> str:
         below, n = self.summary["counts"]["below"][0], self.summary["people"]
         whole = all(column["levels"][0]["as_it_is"] for column in self.summary["columns"])
         who = (
@@ -217,9 +217,9 @@ def _for_script(summary: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def packed_counts(told: Mapping[str, Any], floor: int, step: float) -> dict[str, Any]:
+def packed_counts(figures: Mapping[str, Any], floor: int, step: float) -> dict[str, Any]:
     """Pack what is told of combinations, which may be thousands: in units of floor and step."""
-    counts = told["counts"]
+    counts = figures["counts"]
 
     def in_steps(t: float | None) -> int:
         # One more, so that 0 is none; distances are told with six digits.
@@ -237,7 +237,7 @@ def packed_counts(told: Mapping[str, Any], floor: int, step: float) -> dict[str,
                 }
                 for away in (item, *item["of_classes_from"].values())
             ]
-            for item in told["sensitive"]
+            for item in figures["sensitive"]
         ],
     }
 

@@ -101,8 +101,8 @@ class OpenedTable:
         free = tuple(column for column in qid if column not in fields)
         persons = () if asked.unit is None else (asked.unit,)
         tell("counting the classes")
-        told = () if asked.goals is None else beside(asked.goals.about, None)
-        columns = tuple(dict.fromkeys((*qid, *persons, *asked.distances, *told)))
+        goal_columns = () if asked.goals is None else beside(asked.goals.about, None)
+        columns = tuple(dict.fromkeys((*qid, *persons, *asked.distances, *goal_columns)))
         tally = engine.tally(frame, ClassesWithValues(columns, free))
         if asked.goals is not None:
             # The page counts a missing cell as a value; a gate may not.

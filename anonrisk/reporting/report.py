@@ -86,6 +86,10 @@ def report(
         With `save("report.html")`, `to_dict`, `to_json`, `to_markdown` and `verdict`; a notebook
         shows the page.
 
+    Raises
+    ------
+    As in `anonrisk.classes`.
+
     See Also
     --------
     anonrisk.assess : the measures alone

@@ -201,13 +201,13 @@ class _ServedPage:
         """Count the table anew, with other roles: an array in the order of its columns."""
         if self._again is None:
             raise ArgumentError("the policy says the roles")
-        columns, given = self._opened.columns, _part(asked, "roles", list)
-        if len(given) != len(columns) or not all(
-            isinstance(role, str) and role in ROLE_CHOICES for role in given
+        columns, words = self._opened.columns, _part(asked, "roles", list)
+        if len(words) != len(columns) or not all(
+            isinstance(role, str) and role in ROLE_CHOICES for role in words
         ):
             raise ArgumentError(f"roles: one of each column, in order, of {[*ROLE_CHOICES]}")
         by_role = {
-            role: tuple(name for name, word in zip(columns, given, strict=True) if word == role)
+            role: tuple(name for name, word in zip(columns, words, strict=True) if word == role)
             for role in ROLE_CHOICES
         }
         if len(by_role["unit"]) > 1:

@@ -82,7 +82,7 @@ class _Guarded(RequestHandler):
             self.set_header(name, value)
 
     def prepare(self) -> None:
-        """Refuse before anything is read."""
+        """Reject a request before anything is read."""
         headers = self.request.headers
         about = headers.get("Host"), headers.get("Origin")
         if self.request.method in {"GET", "HEAD"}:
@@ -94,7 +94,7 @@ class _Guarded(RequestHandler):
             self.send_error(403)
 
     def write_error(self, status_code: int, **_: Any) -> None:
-        """Say no more than a number."""
+        """State no more than a number."""
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.finish("Refused." if status_code == 403 else f"Not done ({status_code}).")
 

@@ -133,7 +133,7 @@ class People:
         """Return what stands for a number that is not told: of three, fewer than five are all."""
         return "some" if sizes.n_records < FLOOR else f"fewer than {FLOOR}"
 
-    def told(self, people: int | None, sizes: ClassSizes) -> str:
+    def share_text(self, people: int | None, sizes: ClassSizes) -> str:
         """Write how many of all that is."""
         whole = self.count(sizes.n_records)
         if people is None:
@@ -145,12 +145,12 @@ class People:
         if self.sizes is None:
             return "Nothing could be counted."
         people, _ = self.below(self.sizes, 2)
-        who = "Nobody" if people == 0 else self.told(people, self.sizes)
+        who = "Nobody" if people == 0 else self.share_text(people, self.sizes)
         be = "is" if people in (0, 1) else "are"
         return f"{who} {be} alone with their {listed(self.sizes.qid)}."
 
     def hidden_sentence(self, sizes: ClassSizes, k: int) -> str:
         """Return how many are in classes smaller than k."""
         few, _ = self.below(sizes, k)
-        who = "Nobody" if few == 0 else self.told(few, sizes)
+        who = "Nobody" if few == 0 else self.share_text(few, sizes)
         return f"{who} {'hides' if few in (0, 1) else 'hide'} among fewer than {k:,}."

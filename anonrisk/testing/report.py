@@ -130,7 +130,7 @@ class ConformanceReport(Document, PrintedTable):
         return ["tool", "measure", "right", "differs", "refuses"]
 
     def _rows(self) -> list[list[str]]:
-        """Build a row a tool, and one a measure of a tool that differs or is alone."""
+        """Build one row per tool, and one per measure of a tool that differs or is alone."""
         rows = []
         for tool in self.tools:
             counts = self.counts(tool)

@@ -117,8 +117,8 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     steps = next_steps(verdict, args, source, trials, helps)
     if steps:
         # A pass stays short where programs read it, and in the comment on a pull request.
-        told = {} if outcome.code == 0 else {"next_steps": steps}
-        document = {**outcome.document, **told}
+        advice = {} if outcome.code == 0 else {"next_steps": steps}
+        document = {**outcome.document, **advice}
         outcome = replace(outcome, text=outcome.text + as_text(steps), document=document)
     return outcome
 

@@ -107,7 +107,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     mend.add_argument(
         "--erased",
         metavar="PATH",
-        help="a text file with a value of the unit a line: their rows are not kept",
+        help="a text file with one value of the unit per line: their rows are not kept",
     )
     mend.add_argument(
         *("-o", "--output"),

@@ -116,7 +116,7 @@ def classes_of(
 
 
 def weights_of(table: CodedTable, weight: Name) -> NDArray[np.float64]:
-    """Read sampling weights, one a row, and refuse what is not one."""
+    """Read sampling weights, one per row, and refuse what is not one."""
     weights = table.weights(weight)
     missing = ~np.isfinite(weights)
     refusals.check_weights(weight, int(missing.sum()), int((weights[~missing] < 1).sum()))

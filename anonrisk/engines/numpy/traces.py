@@ -102,7 +102,7 @@ class _Walk:
         self.index, self.tree, self.in_order, self.visits = index, tree, in_order, visits
         self.n_sets = np.bincount(tree.leaf)
         self.first_set = np.cumsum(self.n_sets) - self.n_sets
-        self.found = np.zeros(len(tree.leaf) if visits is not None else len(self.n_sets), np.int64)
+        self.counts = np.zeros(len(tree.leaf) if visits is not None else len(self.n_sets), np.int64)
 
     def from_the_top(self) -> Integers:
         index, top = self.index, self.tree.levels[0]
@@ -110,7 +110,7 @@ class _Walk:
         for nodes in split(np.arange(len(top.item)), number):
             at, node = spread(nodes, number[nodes])
             self._down(0, node, index.holder[index.item_starts[top.item[node]] + at])
-        return self.found if self.visits is not None else self.found[self.tree.leaf]
+        return self.counts if self.visits is not None else self.counts[self.tree.leaf]
 
     def _down(self, depth: int, node: Integers, user: Integers) -> None:
         if depth == len(self.tree.levels) - 1:
@@ -144,13 +144,13 @@ class _Walk:
 
     def _arrive(self, leaf: Integers, user: Integers) -> None:
         if self.visits is None:
-            self.found += np.bincount(leaf, minlength=len(self.found))
+            self.counts += np.bincount(leaf, minlength=len(self.counts))
             return
         for rows in split(np.arange(len(leaf)), self.n_sets[leaf]):
             at, row = spread(rows, self.n_sets[leaf[rows]])
             number = self.first_set[leaf[row]] + at
             follows = self.visits.follow(user[row], self.in_order[number])
-            self.found += np.bincount(number[follows], minlength=len(self.found))
+            self.counts += np.bincount(number[follows], minlength=len(self.counts))
 
 
 def spread(rows: Integers, number: Integers) -> tuple[Integers, Integers]:

@@ -75,16 +75,16 @@ def encode(frame: pd.DataFrame, roles: Mapping[Name, str]) -> dict[Name, Codes]:
 
 
 def side_by_side(
-    one: Callable[[Name], Codes], names: Iterable[Name], n_rows: int, known: dict[Name, Codes]
+    encoder: Callable[[Name], Codes], names: Iterable[Name], n_rows: int, known: dict[Name, Codes]
 ) -> dict[Name, Codes]:
     """Encode the columns that are not known yet, one in each thread where there are many rows."""
     new = [name for name in names if name not in known]
     if n_rows < _WORTH_A_THREAD or len(new) <= 1:
-        known |= {name: one(name) for name in new}
+        known |= {name: encoder(name) for name in new}
         return {name: known[name] for name in names}
     # pyarrow and the hash tables of pandas release the interpreter while they work.
     with ThreadPoolExecutor(min(len(new), os.cpu_count() or 1)) as pool:
-        known |= zip(new, pool.map(one, new), strict=True)
+        known |= zip(new, pool.map(encoder, new), strict=True)
     # Arrow keeps what it freed; counting comes next and needs room of its own.
     objects.release_arrow()
     return {name: known[name] for name in names}

@@ -44,7 +44,7 @@ class _Codes(dict[str, int]):
 
 
 def csv(
-    parts: Sequence[Part], wanted: Wanted, text: TextFormat, progress: Progress, found: Inferred
+    parts: Sequence[Part], wanted: Wanted, text: TextFormat, progress: Progress, inferred: Inferred
 ) -> tuple[Columns, int]:
     """Read CSV files; every row must have as many cells as the header."""
     header: list[str] = []
@@ -66,27 +66,27 @@ def csv(
         values = read[name].values_seen
         kind = csv_cells.inferred(values)
         if kind != "text" or (values and csv_cells.seems_number(values)):
-            found.kinds[name] = kind
+            inferred.kinds[name] = kind
             if kind == "text" and any(map(csv_cells.is_code, values)):
-                found.codes.add(name)
+                inferred.codes.add(name)
     made = {
         # What is measured on a scale, as a weight, need not be told apart by its last digits.
         name: _typed_cells(
             name,
             codes,
-            found.kinds.get(name) or csv_cells.kind_of(name, wanted, text),
+            inferred.kinds.get(name) or csv_cells.kind_of(name, wanted, text),
             exact=name not in wanted.numbers,
         )
         for name, codes in read.items()
     }
-    found.short |= {
+    inferred.short |= {
         name
         for name, cells in made.items()
         if isinstance(cells, pd.arrays.FloatingArray) and csv_cells.is_short(read[name].values_seen)
     }
     for name, cells in made.items():
         if cells.dtype.kind in "if" and csv_cells.inferred(read[name].values_seen) != "number":
-            found.written[name] = pd.Series(_typed_cells(name, read[name], "text", exact=True))
+            inferred.written[name] = pd.Series(_typed_cells(name, read[name], "text", exact=True))
     return [(name, made.get(name)) for name in [*header, *parts[0].partitions]], n_rows
 
 
@@ -105,9 +105,9 @@ def json_lines(
     wanted: Wanted,
     text: TextFormat,
     progress: Progress,
-    found: Inferred,  # noqa: ARG001
+    inferred: Inferred,  # noqa: ARG001
 ) -> tuple[Columns, int]:
-    """Read files of one JSON object a line; a key that a line lacks is a missing value."""
+    """Read files of one JSON object per line; a key that a line lacks is a missing value."""
     missing, folders = set(text.na), parts[0].partitions
     names: dict[str, None] = {}
     columns: dict[str, list[Any]] = {}
@@ -252,13 +252,13 @@ def read(
     *,
     format: str | None = None,  # noqa: A002
     progress: Callable[[int], None] = lambda _: None,
-    found: Inferred | None = None,
+    inferred: Inferred | None = None,
 ) -> pd.DataFrame:
     """Read a table from files, folders and patterns.
 
     Columns that are not wanted are in the table by name, without their cells: what is published
     counts, also where nobody measures it. Files that were found already are given as they are.
-    What cells of CSV were inferred to be is put into `found`, also where numbers stay text.
+    What cells of CSV were inferred to be is put into `inferred`, also where numbers stay text.
     """
     parts = [part for part in paths if isinstance(part, files.Part)]
     parts = parts or files.find([path for path in paths if isinstance(path, str)])
@@ -267,7 +267,7 @@ def read(
     if kind in files.TYPED:
         return _typed(parts, wanted, kind, progress)
     reading = csv if kind == "csv" else json_lines
-    columns, n_rows = reading(parts, wanted, text, progress, found or files.Inferred())
+    columns, n_rows = reading(parts, wanted, text, progress, inferred or files.Inferred())
     named = {i: _unread(n_rows) if cells is None else cells for i, (_, cells) in enumerate(columns)}
     frame = pd.DataFrame(named, index=pd.RangeIndex(n_rows))
     # By position until now: a file may have two columns of one name.

@@ -50,7 +50,7 @@ def coarser(
         if how is None:
             return None
         number: dict[tuple[str, ...], int] = {}
-        groups[known] = [number.setdefault(_told(text, how), len(number)) for text in texts]
+        groups[known] = [number.setdefault(_group_key(text, how), len(number)) for text in texts]
     else:
         numbers = _numbers(values[known])
         if numbers is None or not len(numbers):
@@ -74,7 +74,7 @@ def _of_texts(
     return Commonest.of(dict(zip(texts, counts.tolist(), strict=True)))
 
 
-def _told(text: str, how: FirstCharacters | Commonest) -> tuple[str, ...]:
+def _group_key(text: str, how: FirstCharacters | Commonest) -> tuple[str, ...]:
     if isinstance(how, FirstCharacters):
         return (text[: how.length],)
     # No word is like that of the others.

@@ -123,14 +123,14 @@ def histograms(records: CountedRecords) -> Rows:
     if records.question.unit is not None:
         return _of_persons(records)
     classes = records.grouped(n="count(1)")
-    return classes.group(*about, "n", members="sum(n)", persons="0", **records.told("n"))
+    return classes.group(*about, "n", members="sum(n)", persons="0", **records.refusal_sums("n"))
 
 
 def _of_persons(records: CountedRecords) -> Rows:
     about, keys = records.about, [*records.about, *records.qs]
     pairs = records.grouped("u", pair_rows="count(1)")
     sized = pairs.select("*", n=f"count(1) over (partition by {', '.join(keys)})")
-    summary = records.told("pair_rows")
+    summary = records.refusal_sums("pair_rows")
     classes = sized.group(*about, "n", members="count(1)", persons="0", **summary)
     return classes.union(smallest_classes(sized, records), **none_of(summary))
 
@@ -149,7 +149,7 @@ def kinds_of_persons(records: CountedRecords) -> Rows:
     """Plan one histogram: how many persons have all their rows in common with how many."""
     about = records.about
     pairs = records.grouped("u", pair_rows="count(1)")
-    summary = records.told("pair_rows")
+    summary = records.refusal_sums("pair_rows")
     persons = pairs.gather(*about, "u", entry=(*records.qs, "pair_rows"), name="e", **summary)
     kinds = persons.group(*about, "e", n="count(1)", **again(summary))
     return kinds.group(*about, "n", members="sum(n)", persons="sum(n)", **again(summary))

@@ -74,7 +74,7 @@ def _fetched(about: ClassValues, values: Rows, n_values: int) -> list[Row]:
     listed = pairs.list_pairs(
         *about.keys, entry=("r", "c"), name="entries", n=f"sum({about.members})", **summary
     )
-    sums = {**records.told("n_rows", records.qs), **again(summary)}
+    sums = {**records.refusal_sums("n_rows", records.qs), **again(summary)}
     kinds = listed.group(*records.about, "entries", "n", classes="count(1)", **sums)
     rows = records.table.fetch_rows(kinds, "count the profiles", bounds.MAX_PROFILES + 1)
     if len(rows) > bounds.MAX_PROFILES:

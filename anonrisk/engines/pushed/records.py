@@ -33,7 +33,7 @@ class CountedRecords:
     by: Name | None = None
     sensitive: Sensitive | None = None
     # Where somebody else makes the records under names of ours.
-    given: Rows | None = None
+    source: Rows | None = None
 
     @cached_property
     def names(self) -> dict[str, Name]:
@@ -90,7 +90,7 @@ class CountedRecords:
     @property
     def rows(self) -> Rows:
         """The records under names of ours."""
-        return self.given or Cells.of(self.table, self.names, self.roles)
+        return self.source or Cells.of(self.table, self.names, self.roles)
 
     def grouped(self, *keys: str, **sums: str) -> Rows:
         """Group by class, and perhaps more, for each quasi-identifier; mark what is dropped."""
@@ -104,7 +104,7 @@ class CountedRecords:
             dropped = " or ".join(each)
         return made.select("*", d=dropped) if "d" in self.about else made
 
-    def told(self, weight: str, names: Iterable[str] | None = None) -> dict[str, str]:
+    def refusal_sums(self, weight: str, names: Iterable[str] | None = None) -> dict[str, str]:
         """Sum up what may be refused, over rows each of which stands for many.
 
         Of all columns, or of those by their names of ours.
@@ -164,13 +164,13 @@ _ENDS = {"first": "min", "last": "max", "of": "max"}
 
 
 def again(sums: Mapping[str, str], source: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Sum up once more what `CountedRecords.told` has summed up, or texts made of it."""
+    """Sum up once more what `CountedRecords.refusal_sums` has summed up, or texts made of it."""
     texts = source or {name: name for name in sums}
     return {name: f"{_ENDS.get(name.partition('_')[0], 'sum')}({texts[name]})" for name in sums}
 
 
 def none_of(sums: Iterable[str]) -> dict[str, str]:
-    """Write what `CountedRecords.told` says of no record."""
+    """Write what `CountedRecords.refusal_sums` says of no record."""
     return {name: "null" if name.partition("_")[0] in _ENDS else "0" for name in sums}
 
 

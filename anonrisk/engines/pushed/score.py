@@ -68,7 +68,7 @@ def worst_of_sizes(about: ClassValues, asked: Sequence[Score]) -> Rows:
     worst = {f"x{i}": f"{FORMULAS[score.name].worst_in_sql}(x{i})" for i, score in enumerate(asked)}
     scored = {f"scored_{i}": f"count(x{i})" for i in range(len(asked))}
     counts = {"classes": "count(1)", "members": "sum(n)", "persons": "0"}
-    summary = records.told("n_rows", records.qs) | again(about.told_of_class())
+    summary = records.refusal_sums("n_rows", records.qs) | again(about.told_of_class())
     sizes = scored_classes(about, asked).group(
         *records.about, "n", **counts, **summary, **worst, **scored
     )

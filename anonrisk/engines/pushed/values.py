@@ -67,7 +67,7 @@ class ClassValues:
     @cached_property
     def every(self) -> Rows:
         """The rows of each class and value, and of each person too; the only scan of the table."""
-        records = replace(self.records, given=self._source)
+        records = replace(self.records, source=self._source)
         return records.grouped("s", *["u"] * self.persons, pair_rows="count(1)")
 
     @cached_property
@@ -78,7 +78,7 @@ class ClassValues:
             over = f"partition by {', '.join((*self.keys, 'u'))} order by s {UP_TO}"
             met = f"row_number() over ({over})"
             marked = self.every.select("*", first=f"if({met} = 1, 1, 0)")
-            summary = self.records.told("pair_rows", ["u"])
+            summary = self.records.refusal_sums("pair_rows", ["u"])
             counted = marked.group(*pair, c="count(1)", persons="sum(first)", **summary)
             columns |= {"persons": "cast(persons as double)"} | {name: name for name in summary}
         else:
@@ -169,9 +169,9 @@ class ClassValues:
 
     def told_of_class(self) -> dict[str, str]:
         """Sum up what may be refused over the pairs of a class, but for its own columns."""
-        summary = self.records.told("n_rows" if self.persons else "c", ["s"])
+        summary = self.records.refusal_sums("n_rows" if self.persons else "c", ["s"])
         if self.persons:
-            summary |= again(self.records.told("", ["u"]))
+            summary |= again(self.records.refusal_sums("", ["u"]))
         if self._lists:
             summary |= {name: f"max({name})" for name in ("of_lost", "of_missing")}
         return summary | ({"of_last": "max(last_r)"} if self.sensitive.ordered else {})

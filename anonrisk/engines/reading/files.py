@@ -177,7 +177,7 @@ def refuse_blank(paths: Sequence[str]) -> None:
 def find(paths: Sequence[str]) -> list[Part]:
     """List the files that paths, folders and patterns mean, in order."""
     refuse_blank(paths)
-    parts = [part for path in paths for part in _found(path)]
+    parts = [part for path in paths for part in _parts_of(path)]
     seen: set[object] = set()
     for part in parts:
         where = _identities(part)
@@ -359,7 +359,7 @@ def _elsewhere(path: str, here: Path) -> str:
     return nearest_beside(here, _SUFFIXES)
 
 
-def _found(path: str) -> list[Part]:
+def _parts_of(path: str) -> list[Part]:
     if path == STDIN:
         return [Part(Path(STDIN))]
     here = Path(path)
@@ -481,7 +481,7 @@ def look_over(paths: Sequence[str]) -> None:
     for path in paths:
         here = Path(path.removeprefix("file:"))
         if here.exists() or (glob.has_magic(path) and _base(here).is_dir()):
-            _found(str(here))
+            _parts_of(str(here))
 
 
 def _base(pattern: Path) -> Path:

@@ -141,7 +141,7 @@ def _zones() -> frozenset[str]:
 
 # What pandas notes of the cells of a column.
 OF_CELLS = {
-    "encoding": lambda told: told == "UTF-8",
+    "encoding": lambda note: note == "UTF-8",
     "num_categories": is_number,
     "ordered": is_number,
     "precision": is_number,
@@ -150,15 +150,15 @@ OF_CELLS = {
     "unit": _UNITS.__contains__,
 }
 _NUMBERS = {
-    key: lambda told: all(one is None or is_number(one) for one in told)
+    key: lambda numbers: all(number is None or is_number(number) for number in numbers)
     for key in ("shape", "uniform_shape", "permutation")
 }
 # Types that Arrow, pandas and others define, and what belongs to each: a unit or a shape.
 EXTENSIONS: dict[str, dict[str, Any]] = {
-    **{f"arrow.{one}": {} for one in ("json", "uuid", "bool8", "parquet.variant")},
-    **{f"arrow.{one}_shape_tensor": _NUMBERS for one in ("fixed", "variable")},
-    **{f"geoarrow.{one}": {} for one in ("wkb", "wkt", "point", "linestring", "polygon")},
-    **{f"geoarrow.multi{one}": {} for one in ("point", "linestring", "polygon")},
+    **{f"arrow.{name}": {} for name in ("json", "uuid", "bool8", "parquet.variant")},
+    **{f"arrow.{name}_shape_tensor": _NUMBERS for name in ("fixed", "variable")},
+    **{f"geoarrow.{name}": {} for name in ("wkb", "wkt", "point", "linestring", "polygon")},
+    **{f"geoarrow.multi{name}": {} for name in ("point", "linestring", "polygon")},
     "pandas.period": {"freq": is_frequency},
     "pandas.interval": {"subtype": FileColumns().is_type, "closed": _CLOSED.__contains__},
 }
@@ -170,18 +170,18 @@ _TYPE_NAME, _TYPE_NOTE = b"ARROW:extension:name", b"ARROW:extension:metadata"
 _TEXTS: dict[bytes, Callable[[str], bool]] = {
     b"org.apache.spark.version": is_version,
     b"org.apache.spark.timeZone": is_zone,
-    b"org.apache.spark.legacyDateTime": lambda told: not told,
-    b"org.apache.spark.legacyINT96": lambda told: not told,
-    b"PARQUET:field_id": lambda told: re.fullmatch(r"-?\d{1,10}", told) is not None,
-    b"_PL_CATEGORICAL": lambda told: told in ("", "lexical", "physical"),
+    b"org.apache.spark.legacyDateTime": lambda text: not text,
+    b"org.apache.spark.legacyINT96": lambda text: not text,
+    b"PARQUET:field_id": lambda text: re.fullmatch(r"-?\d{1,10}", text) is not None,
+    b"_PL_CATEGORICAL": lambda text: text in ("", "lexical", "physical"),
     # Sizes of its two names, which are free, its type and the names.
-    b"_PL_CATEGORICAL2": lambda told: re.fullmatch(r"0;0;u(8|16|32);", told) is not None,
+    b"_PL_CATEGORICAL2": lambda text: re.fullmatch(r"0;0;u(8|16|32);", text) is not None,
     _TYPE_NAME: EXTENSIONS.__contains__,
     b"spark.sql.catalyst.type": FileColumns().is_type,
 }
 _CREATOR = {"library": ("pyarrow", "fastparquet").__contains__, "version": is_version}
 _RANGE = {
-    "kind": lambda told: told == "range",
+    "kind": lambda note: note == "range",
     **dict.fromkeys(("start", "stop", "step"), is_number),
 }
 _ATTRIBUTES = "attributes"
@@ -234,7 +234,7 @@ def unknown_of_fields(schema: Any) -> Iterator[str]:
     for part in schema:
         for key in unknown_keys({**(part.metadata or {}), **_of_type(part.type)}):
             yield f"{part.name}: {key}"
-        yield from (f"{part.name}.{one}" for one in unknown_of_fields(fields_of(part.type)))
+        yield from (f"{part.name}.{key}" for key in unknown_of_fields(fields_of(part.type)))
 
 
 def is_known(kind: Any) -> bool:
@@ -251,7 +251,9 @@ def _of_type(kind: Any) -> dict[bytes, bytes]:
     if hasattr(kind, "__arrow_ext_serialize__"):
         note = bytes(kind.__arrow_ext_serialize__())
     else:
-        free = {one: getattr(kind, one, None) for one in ("dim_names", "type_name", "vendor_name")}
+        free = {
+            name: getattr(kind, name, None) for name in ("dim_names", "type_name", "vendor_name")
+        }
         note = json.dumps({key: value for key, value in free.items() if value}).encode()
     return {_TYPE_NAME: kind.extension_name.encode(), _TYPE_NOTE: note}
 
@@ -339,9 +341,11 @@ def _pandas(stored: dict[str, Any], columns: FileColumns) -> dict[str, Any]:
     summary = fits(stored, {"pandas_version": is_version})
     for listed in ("columns", "column_indexes"):
         if listed in stored:
-            summary[listed] = [one for one in stored[listed] if _is_of_pandas(one, columns)]
+            summary[listed] = [
+                column for column in stored[listed] if _is_of_pandas(column, columns)
+            ]
     if "index_columns" in stored:
-        of_index = columns.top & {one["field_name"] for one in summary.get("columns", ())}
+        of_index = columns.top & {column["field_name"] for column in summary.get("columns", ())}
         summary["index_columns"] = list(_index(stored["index_columns"], of_index, columns))
     if "partition_columns" in stored:
         summary["partition_columns"] = [n for n in stored["partition_columns"] if n in columns.top]
@@ -362,12 +366,12 @@ def _is_of_pandas(stored: dict[str, Any], columns: FileColumns) -> bool:
 
 
 def _index(stored: list[Any], of_index: frozenset[str], columns: FileColumns) -> Iterator[Any]:
-    for one in stored:
-        if isinstance(one, dict):
-            name = one.get("name")
-            yield {**fits(one, _RANGE), "name": name if name in columns.top else None}
-        elif one in of_index:
-            yield one
+    for level in stored:
+        if isinstance(level, dict):
+            name = level.get("name")
+            yield {**fits(level, _RANGE), "name": name if name in columns.top else None}
+        elif level in of_index:
+            yield level
 
 
 def _spark(stored: Any, columns: FileColumns) -> Any:
@@ -384,9 +388,9 @@ def _spark(stored: Any, columns: FileColumns) -> Any:
         if key in _INSIDE:
             fields[key] = value if value in _NESTED else _spark(value, columns)
         elif key == "fields":
-            fields[key] = [_spark(one, columns) for one in value]
+            fields[key] = [_spark(part, columns) for part in value]
         elif key == "metadata":
-            ours = {one: text for one, text in value.items() if one in OURS}
+            ours = {mark: text for mark, text in value.items() if mark in OURS}
             fields[key] = {**fits(value, {_LENGTH: columns.is_type}), **ours}
         elif key in _FLAGS and isinstance(value, bool):
             fields[key] = value

@@ -48,12 +48,12 @@ def contents(frame: DataFrame, asked: CellContents) -> dict[Name, ColumnContents
     held = {name: _held(projection, name) for name in asked.columns}
 
     def look(columns: Qid, formats: Collection[str]) -> dict[Name, ColumnContents]:
-        return _found(projection, {name: held[name] for name in columns}, asked, formats)
+        return _contents_of(projection, {name: held[name] for name in columns}, asked, formats)
 
     return rules.with_digits(look, asked.columns)
 
 
-def _found(
+def _contents_of(
     projection: Projection,
     held: dict[Name, str],
     asked: CellContents,

@@ -135,7 +135,7 @@ def _with_regions(projection: Projection, regions: Regions) -> DataFrame:
     }
     # One after another, so that each is computed once for all columns.
     table = projection.table.select("*", *(place.alias(p) for p, place in places.items()))
-    table = table.withColumn("found", _found(f, regions, list(places)))
+    table = table.withColumn("found", _leaf(f, regions, list(places)))
     return table.withColumn("region", _inside(f, regions, list(places)))
 
 
@@ -144,7 +144,7 @@ def _whole_numbers(f: Any, numbers: Iterable[int]) -> Any:
     return f.split(f.lit(",".join(map(str, numbers))), ",").cast("array<int>")
 
 
-def _found(f: Any, regions: Regions, places: list[str]) -> Any:
+def _leaf(f: Any, regions: Regions, places: list[str]) -> Any:
     """Follow the cuts to a region, which has a negative number."""
     if not len(regions.cuts):
         return f.lit(-1)

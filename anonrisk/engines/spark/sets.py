@@ -386,7 +386,7 @@ class SparkSets:
 
 
 def _looks(value: Column, kind: str) -> dict[str, Column]:
-    """Tell, for each kind of identifier, whether a cell has its shape."""
+    """Return, for each kind of identifier, whether a cell has its shape."""
     if kind in _WHOLE:
         (low, high), (lower, higher) = NATIONAL_NUMBERS
         short, long = (value >= low) & (value < high), (value >= lower) & (value < higher)

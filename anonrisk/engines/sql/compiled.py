@@ -64,7 +64,7 @@ def of_scores(n_columns: int, score: Score, dialect: str, *, persons: bool) -> s
     qs = tuple(f"q{i}" for i in range(n_columns))
     rows = Named((*qs, "s", *(["u"] if persons else [])), RECORDS)
     question = Question((qs,), "u" if persons else None)
-    records = CountedRecords(_NoTable(), question, sensitive=Sensitive("s"), given=rows)  # type: ignore[arg-type]
+    records = CountedRecords(_NoTable(), question, sensitive=Sensitive("s"), source=rows)  # type: ignore[arg-type]
     classes = scored_classes(ClassValues(records, Sensitive("s")), [score])
     worst = f"{FORMULAS[score.name].worst_in_sql}(x0)"
     return text(

@@ -71,7 +71,7 @@ def numerals(searched: SearchedColumns) -> list[Numerals]:
 
 
 def _looks(table: SqlTable, cell: Any, kind: str) -> dict[str, Any]:
-    """Tell, for each kind of identifier, whether a cell has its shape."""
+    """Return, for each kind of identifier, whether a cell has its shape."""
     held = kind_of_cells(kind)
     if held == "whole numbers":
         inside = [sa.and_(cell >= low, cell < high) for low, high in NATIONAL_NUMBERS]
@@ -126,7 +126,9 @@ def coarser(searched: SearchedColumns, n_values: Sequence[int]) -> _Coarser:
     facts: dict[int, list[Any]] = {}
     for first in range(0, len(held), _MOST_COLUMNS // 3):
         part = range(first, first + _MOST_COLUMNS // 3)
-        some = ({i: cell for i, cell in of.items() if i in part} for of in (texts, numbers))
+        some = (
+            {i: cell for i, cell in by_place.items() if i in part} for by_place in (texts, numbers)
+        )
         facts |= _facts(searched, *some)
     made: _Coarser = {}
     for i in held:

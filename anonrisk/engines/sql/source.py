@@ -120,7 +120,7 @@ class SqlSource:
         with self.reading() as under_way, guarded(doing):
             yield from under_way.connected.batches(query, n_rows)
 
-    def told(self, expressions: Sequence[Any], doing: str) -> list[Any]:
+    def type_facts(self, expressions: Sequence[Any], doing: str) -> list[Any]:
         """Ask for what the types of columns tell, without a look at any row."""
         there = {name.casefold() for name in self.names}
         own = next(name for i in count() if (name := f"anonrisk_{i}") not in there)

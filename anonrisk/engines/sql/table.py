@@ -35,13 +35,13 @@ def kinds(table: SqlSource, roles: Mapping[Name, str]) -> dict[Name, str]:
     """
     find = _look_up if table.dialect.typed_by_cell else _declared
     with table.reading():
-        new = {name: role for name, role in roles.items() if name not in _found(table)}
+        new = {name: role for name, role in roles.items() if name not in _known_kinds(table)}
         if new:
-            _found(table).update(find(table, new))
-        return {name: _found(table)[name] for name in roles}
+            _known_kinds(table).update(find(table, new))
+        return {name: _known_kinds(table)[name] for name in roles}
 
 
-def _found(table: SqlSource) -> dict[Name, str]:
+def _known_kinds(table: SqlSource) -> dict[Name, str]:
     """Return the types that are known of one state of a table."""
     known: dict[Name, str] = table.known("kinds", dict)
     return known
@@ -52,7 +52,7 @@ def _declared(table: SqlSource, roles: Mapping[Name, str]) -> dict[Name, str]:
     types = [
         sa.cast(type_of(table.raw(name)), sa.Text).label(f"t{i}") for i, name in enumerate(roles)
     ]
-    written = map(str, table.told(types, "read the types"))
+    written = map(str, table.type_facts(types, "read the types"))
     results = dict(zip(roles, map(table.dialect.type_name, written), strict=True))
     known = table.dialect.known
     enums = table.dialect.enumerations(table, {*results.values()} - known)
@@ -80,9 +80,9 @@ def kinds_of_stored(
             raise _unsupported(roles[name], name, f"of mixed types ({first}, {last})")
         fields[name] = "empty" if last is None else f"stored as {last}"
     with table.reading():
-        new = {name: kind for name, kind in fields.items() if name not in _found(table)}
+        new = {name: kind for name, kind in fields.items() if name not in _known_kinds(table)}
         _check_collations(table, roles, new)
-        _found(table).update(new)
+        _known_kinds(table).update(new)
     return fields
 
 
@@ -117,7 +117,7 @@ def _check_collations(
     if not names:
         return
     asked = [table.dialect.tells_apart(table, name) for name in names]
-    exact = table.told(asked, "read the collation")
+    exact = table.type_facts(asked, "read the collation")
     for name, of_column in zip(names, exact, strict=True):
         if not of_column:
             raise UnsupportedColumnError(
@@ -188,7 +188,7 @@ class SqlTable(SqlSource):
 
     def _written_types(self, names: Sequence[Name]) -> list[str]:
         types = [sa.cast(self.dialect.type_of(self.raw(name)), sa.Text) for name in names]
-        return list(map(str, self.told(types, "read the types"))) if names else []
+        return list(map(str, self.type_facts(types, "read the types"))) if names else []
 
     def beside(self, other: SqlTable) -> SqlTable:
         """Take another table of the same database."""

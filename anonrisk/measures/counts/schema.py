@@ -74,7 +74,7 @@ class Schema(ABC):
 
     @abstractmethod
     def check(self, roles: Mapping[Name, str]) -> None:
-        """Refuse, without a look at cells, a table or column that cannot be counted."""
+        """Reject, without a look at cells, a table or column that cannot be counted."""
 
     @abstractmethod
     def nested(self) -> Sequence[str]:

@@ -101,7 +101,7 @@ class SketchCounts:
         n_dropped: int,
     ) -> Self:
         """Put together what an engine has found."""
-        hashes, rows, end = kept.found()
+        hashes, rows, end = kept.rows_by_hash()
         return cls(
             asked.question.qid,
             asked.question.missing,
@@ -141,7 +141,7 @@ class SketchCounts:
         kept = Smallest(most, min(self.end, other.end))
         kept.add(self.hashes, self.rows)
         kept.add(other.hashes, other.rows)
-        hashes, rows, end = kept.found()
+        hashes, rows, end = kept.rows_by_hash()
         return SketchCounts(
             self.qid,
             self.missing,
@@ -184,16 +184,16 @@ class Smallest:
         self._rows.append(rows)
         self._waiting += len(hashes)
         if self._waiting > 2 * self.most:
-            self.found()
+            self.rows_by_hash()
 
-    def found(self) -> tuple[NDArray[np.uint64], Integers, int]:
+    def rows_by_hash(self) -> tuple[NDArray[np.uint64], Integers, int]:
         """Return the hashes, ascending, their rows added up, and the end below which all are there.
 
         Examples
         --------
         >>> kept = Smallest(2)
         >>> kept.add(np.array([9, 3, 5, 3], dtype=np.uint64), np.array([1, 1, 1, 1]))
-        >>> hashes, rows, end = kept.found()
+        >>> hashes, rows, end = kept.rows_by_hash()
         >>> hashes.tolist(), rows.tolist(), end
         ([3, 5], [2, 1], 9)
         """

@@ -215,13 +215,13 @@ class KeepCommon(Recoding):
         return None if self.prefix is None else Prefix(self.prefix, self.width)
 
     def resolve(self, people: Mapping[str, int]) -> MergeRare:
-        """Say which values, or beginnings, stay, by how many people have each."""
+        """Return which values, or beginnings, stay, by how many people have each."""
         # What is called as the others are is not told apart from them.
         kept = (value for value, n in people.items() if n >= self.at_least and value != self.other)
         return MergeRare(tuple(sorted(kept)), self.other, self.prefix, self.width)
 
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:  # noqa: ARG002
-        """Refuse: which values stay is not known yet."""
+        """Raise an error: which values stay is not known yet."""
         raise unresolved()
 
     def __str__(self) -> str:

@@ -469,7 +469,7 @@ def _met(
     max_loss: float | None,
 ) -> MeasuredNode:
     """Return the best node, or say which constraint stops all of them."""
-    n, goals = lattice.n, request.told()
+    n, goals = lattice.n, request.summary()
     if best_node.late and best_node.best is None:
         raise PlanError(f"time_limit= was over before a plan was found that reaches {goals}")
     if best_node.best is None:

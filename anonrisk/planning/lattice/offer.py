@@ -200,7 +200,7 @@ def offer(
         Whether each must put together what the one before it does, and more.
     """
     if recodings is not None:
-        return _given(domain, recodings, column)
+        return _named_recodings(domain, recodings, column)
     offered: list[Recoding] = [] if domain.collapsed else [Keep()]
     counts = margin[:-1]
     if domain.kind in NUMBERS and len(domain) > 1:
@@ -230,7 +230,7 @@ def offers(
     }
 
 
-def _given(domain: Domain, value: Any, column: Name) -> list[Recoding]:
+def _named_recodings(domain: Domain, value: Any, column: Name) -> list[Recoding]:
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], Recoding):
         wrong = [r for r in value if not isinstance(r, Recoding)]
         unfit = [r for r in value if r.takes is not None and domain.kind not in r.takes]

@@ -22,7 +22,7 @@ from anonrisk.planning.losses.base import entropy_of
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.regions.axes import Ladder, Ruler, axis_of
 from anonrisk.planning.regions.mondrian import cut_further
-from anonrisk.planning.regions.multidimensional import limit_of, placed, regions_of, told
+from anonrisk.planning.regions.multidimensional import limit_of, outcome_of, placed, regions_of
 from anonrisk.planning.regions.part import CutRule, RegionPart
 from anonrisk.planning.regions.tree import RegionTree
 from anonrisk.planning.suppress.class_rules import beside
@@ -478,7 +478,7 @@ def divide_in_stages(
     n_values = math.prod(len(margins.domains[name]) + 1 for name in asked)
     most = bounds.MAX_CLASSES if asked else bounds.MAX_PLACED
     parts = in_stages(axes, worth, k, n_values=n_values, most=most, count=count, rule=rule)
-    regions, after, _ = told(fine, qid, margins, parts)
+    regions, after, _ = outcome_of(fine, qid, margins, parts)
     return regions, replace(after, average_risk=after.n_classes / after.n_records)
 
 

@@ -168,9 +168,13 @@ def gap_of(
     regions, before = plan.regions, plan.before
     assert regions is not None  # noqa: S101
     assert before is not None  # noqa: S101
-    of = located(regions, tally)
+    region_of = located(regions, tally)
     n = tally.n_records
-    if n != before.n_records or tally.only(plan.qids).n_classes != before.n_classes or min(of) < 0:
+    if (
+        n != before.n_records
+        or tally.only(plan.qids).n_classes != before.n_classes
+        or min(region_of) < 0
+    ):
         raise PlanError("the plan was made for another table: it has other records")
     table = PlacedTable.of(
         regions,
@@ -182,7 +186,7 @@ def gap_of(
         unit=unit,
     )
     classes = np.zeros(len(table.counts), dtype=np.int64)
-    classes[table.number] = of
+    classes[table.number] = region_of
     own, loss = table.lost_by(classes), weighted_loss(plan, weights)
     about = plan.qids, rule.k, len(table.counts), n
     if len(table.counts) <= MOST_EXACT:
@@ -263,13 +267,13 @@ def least_loss(table: PlacedTable, k: int, limits: Sequence[RegionLimit], tally:
     return float((costs[2 ** (n - 1) :] + best[2 ** (n - 1) - 1 :: -1]).min()) / int(sizes[-1])
 
 
-def _subsets(of: int) -> Integers:
+def _subsets(mask: int) -> Integers:
     """Return the numbers all of whose bits another has."""
     subsets = np.zeros(1, dtype=np.int64)
-    while of:
-        bit = of & -of
+    while mask:
+        bit = mask & -mask
         subsets = np.append(subsets, subsets + bit)
-        of ^= bit
+        mask ^= bit
     return subsets
 
 

@@ -195,7 +195,7 @@ def divide(
         parts = partition(axes, positions[: len(qid)], counts, rule)
     else:
         parts = refined(axes, begins, positions[: len(qid)], counts, rule)
-    return told(axes, qid, tally, parts)
+    return outcome_of(axes, qid, tally, parts)
 
 
 def limit_of(
@@ -247,7 +247,7 @@ def by_region(regions: Regions, tally: Tally, qid: Qid, others: Qid) -> Coded:
     return Coded(codes, tally.counts, [int(code.max(initial=0)) + 1 for code in codes])
 
 
-def told(
+def outcome_of(
     axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition
 ) -> tuple[Regions, PlanOutcome, list[float]]:
     """Describe regions by the places that they need; measure their classes and columns."""
@@ -418,7 +418,7 @@ def multidimensional(
     coded = by_region(regions, tally, qid, required.beside)
     kept = required.kept(coded)
     if not (kept.rows.all() and kept.holds):
-        raise PlanError(f"no plan by region reaches {request.told()}; try method='full-domain'")
+        raise PlanError(f"no plan by region reaches {request.summary()}; try method='full-domain'")
     after = replace(after, k=int(kept.sizes.min()))
     columns = [
         RecodedColumn(

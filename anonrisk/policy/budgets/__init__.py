@@ -61,7 +61,7 @@ _INSTEAD = {
 }
 
 
-def _found(name: str) -> type[Budget]:
+def _budget_of(name: str) -> type[Budget]:
     module = import_module(f"{__name__}.{name}")
     (kind,) = (
         value
@@ -75,7 +75,7 @@ def _found(name: str) -> type[Budget]:
 
 BUDGETS: dict[str, type[Budget]] = {
     kind.key: kind
-    for kind in (_found(file.name) for file in iter_modules(__path__) if file.name != "base")
+    for kind in (_budget_of(file.name) for file in iter_modules(__path__) if file.name != "base")
 }
 
 

@@ -219,7 +219,7 @@ class Budget(ABC):
     takes_by: ClassVar[bool] = True
     """Whether it can be measured in each group of a table."""
     unsaid: ClassVar[tuple[str, ...]] = ()
-    """Keys that may hold cells of a table, and are told nowhere."""
+    """Document keys that may contain cell values; never printed."""
     expectation: ClassVar[Expectation | None] = None
     expectation_fields: ClassVar[Mapping[str, Field]] = {}
 

@@ -60,9 +60,9 @@ class CredibilityBudget(base.MethodBudget):
             return Problem(_LACKS)
         another = _another(origin.plan, column, qid, evidence, context)
         attack = another or origin.attack(column)
-        return attack if isinstance(attack, Problem) else self._of(attack, scored)
+        return attack if isinstance(attack, Problem) else self._value_of(attack, scored)
 
-    def _of(self, attack: PlanAttack, scored: float) -> base.Value | Problem:
+    def _value_of(self, attack: PlanAttack, scored: float) -> base.Value | Problem:
         (known,) = attack.credibility
         # The chances of a class add up to the value's share of it, so that somebody's is as large.
         least = known.by_release

@@ -147,7 +147,7 @@ def together(
     with limited(time_limit):
         outcome = search(counter, ALPHA, MAX_SIZE)
     best: dict[Name, tuple[Qid, float]] = {}
-    for result in outcome.found:
+    for result in outcome.minimal_sets:
         qid, share = result.sizes.qid, result.sizes.uniqueness
         for column in qid:
             # As `find_qids` ranks: what each thing known about a person buys.

@@ -251,7 +251,7 @@ def estimate(
         return _result(sample, outcome, [])
     if model == "auto":
         return _result(sample, outcome, [_tried(sample, name, outcome) for name in _asked(sample)])
-    result = _result(sample, outcome, [_one(sample, model, outcome, independence)])
+    result = _result(sample, outcome, [_estimate(sample, model, outcome, independence)])
     _warn_of_doubt(result.estimates[0])
     return result
 
@@ -415,7 +415,7 @@ def _asked(sample: Sample) -> list[str]:
     return ["dankar", "dis", "benedetti_franconi"]
 
 
-def _one(
+def _estimate(
     sample: Sample, model: str, known: Bounds, independence: Independence | None = None
 ) -> ModelEstimate:
     if model in _OF_UNIQUES and not sample.s(1):
@@ -433,7 +433,7 @@ def _one(
 
 
 def _tried(sample: Sample, model: str, known: Bounds) -> ModelEstimate:
-    return _or_reason(model, lambda: _one(sample, model, known))
+    return _or_reason(model, lambda: _estimate(sample, model, known))
 
 
 def _or_reason(model: str, ask: Callable[[], ModelEstimate]) -> ModelEstimate:

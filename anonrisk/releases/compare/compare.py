@@ -53,6 +53,15 @@ def compare(
         With `exposed`, `exposed_by`, `unseen`, `learned_values`, `at_risk`, `renewed`, `to_frame`,
         `to_dict` and the counts behind them; no cell and no hash of one.
 
+    Raises
+    ------
+    ColumnNotFoundError, RolesNotGivenError, RolesLostError, MissingValuesError, MissingUnitError
+        As in `anonrisk.classes`.
+    EmptyTableError, UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    StateError
+        If the releases have other columns or types, and cannot be compared.
+
     See Also
     --------
     anonrisk.state : keeps what a comparison needs of a release, without the release

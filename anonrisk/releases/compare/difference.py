@@ -249,9 +249,9 @@ def compare_with_all(
         unions.setdefault(before.qid, []).append(item)
     for qid, releases in unions.items():
         if len(releases) > 1 and keyed_counts.unit is not None:
-            one = next(before for before in earlier if before.qid == qid)
+            first = next(before for before in earlier if before.qid == qid)
             every = together(releases)
-            yield _compared((one, keyed_counts), every, current, by_rows=False, by_parts=by_parts)
+            yield _compared((first, keyed_counts), every, current, by_rows=False, by_parts=by_parts)
 
 
 def _compared(
@@ -322,7 +322,7 @@ def _by_person(counts: tuple[KeyedCounts, KeyedCounts], pairs: _Pairs) -> Compar
     is_in = smallest != NONE
     anything = np.logical_or.reduce([*learned.values(), np.zeros(len(pairs.times), dtype=bool)])
     in_both = pairs.in_before & pairs.in_now
-    added, removed = (pairs.sizes(~inside) for inside in (pairs.before, pairs.now))
+    added, removed = (pairs.sizes(~inside) for inside in (pairs.before, pairs.current))
     return Comparison(
         qid=current.qid,
         qid_before=before.qid,
@@ -388,8 +388,8 @@ class _Pairs:
     """Every pair of a class and a person of either release, once, in small numbers.
 
     Of persons who have the same entries and values before, and the same now, the same is told: one
-    stands for all. `cls`, `person`, `before` and `now` are (n_pairs,), as `more_rows` is; what is
-    said of classes is (n_classes,), of persons (n_persons,).
+    stands for all. `cls`, `person`, `before` and `current` are (n_pairs,), as `more_rows` is; what
+    is said of classes is (n_classes,), of persons (n_persons,).
     """
 
     # The entries of these persons, and the hashes of their classes.
@@ -401,7 +401,7 @@ class _Pairs:
     person: Integers
     # Whether each pair is in the release.
     before: Booleans
-    now: Booleans
+    current: Booleans
     # How many each person stands for.
     times: Integers
     # Whether it matters how many rows a pair has.
@@ -437,7 +437,7 @@ class _Pairs:
             cls=classes[first],
             person=persons[first],
             before=is_in[0],
-            now=is_in[1],
+            current=is_in[1],
             times=np.bincount(kind),
             by_rows=by_rows,
             by_parts=by_parts,
@@ -457,7 +457,7 @@ class _Pairs:
 
     @cached_property
     def size_now(self) -> Integers:
-        return self.sizes(self.now)
+        return self.sizes(self.current)
 
     @cached_property
     def more_rows(self) -> Integers:
@@ -465,7 +465,7 @@ class _Pairs:
         result = np.zeros(len(self.cls), dtype=np.int64)
         for release, places, sign in zip(self.releases, self.places, (-1, 1), strict=True):
             result[places] += sign * release.rows
-        return np.where(self.before & self.now & self.by_rows, result, 0)
+        return np.where(self.before & self.current & self.by_rows, result, 0)
 
     @cached_property
     def least_before(self) -> Integers:
@@ -474,7 +474,7 @@ class _Pairs:
 
     @cached_property
     def least_now(self) -> Integers:
-        return self.least_of(self.person[self.now], self.size_now[self.cls[self.now]])
+        return self.least_of(self.person[self.current], self.size_now[self.cls[self.current]])
 
     @cached_property
     def least(self) -> Integers:
@@ -494,7 +494,7 @@ class _Pairs:
     def moved(self) -> Booleans:
         """Who is in both releases, and in no class of both."""
         stays = np.zeros(len(self.times), dtype=bool)
-        stays[self.person[self.before & self.now]] = True
+        stays[self.person[self.before & self.current]] = True
         return self.in_before & self.in_now & ~stays
 
     def least_of(self, person: Integers, number: Integers) -> Integers:
@@ -582,9 +582,9 @@ class _Groups:
     def of(cls, pairs: _Pairs) -> _Groups:
         rest = np.flatnonzero(~pairs.moved[pairs.person])
         person = pairs.person[rest]
-        in_other = np.where(pairs.now[rest], pairs.in_before[person], pairs.in_now[person])
-        kind = np.where(pairs.now[rest], _ADDED, _REMOVED) + in_other * _ALSO_ELSEWHERE
-        kind[pairs.before[rest] & pairs.now[rest]] = _STAYED
+        in_other = np.where(pairs.current[rest], pairs.in_before[person], pairs.in_now[person])
+        kind = np.where(pairs.current[rest], _ADDED, _REMOVED) + in_other * _ALSO_ELSEWHERE
+        kind[pairs.before[rest] & pairs.current[rest]] = _STAYED
         more = pairs.more_rows
         again = np.flatnonzero(more)
         rest = np.concatenate((rest, again))
@@ -612,7 +612,7 @@ class _Groups:
         pairs = self.pairs
         cls = pairs.cls[self.pair]
         same = (pairs.size_before[cls] == self.size) & (pairs.size_now[cls] == self.size)
-        if pairs.by_parts and ((pairs.before != pairs.now) | (pairs.more_rows != 0)).any():
+        if pairs.by_parts and ((pairs.before != pairs.current) | (pairs.more_rows != 0)).any():
             same[:] = False
         differs: Booleans = (self.kind != _STAYED) | ~same
         return differs
@@ -621,7 +621,7 @@ class _Groups:
         """Return which persons' value is learned: their group has one, and no class of theirs."""
         has_moved, other_rows = self.kind == _MOVED, self.kind >= _OTHER_ROWS
         known = np.zeros(len(self.group), dtype=bool)
-        summary = known.copy()
+        disclosed = known.copy()
         for side in sides:
             value = side.of_pair[self.pair]
             # Who moved shares a group with nobody else: the numbers may be others.
@@ -631,12 +631,14 @@ class _Groups:
                 difference = _set_numbers(sides[1].rows - sides[0].rows)
                 value = np.where(other_rows, difference[self.pair], value)
             known |= (value != NONE) & all_alike(self.group, value)
-            summary |= np.where(has_moved, side.told_person[self.person], side.told[self.pair])
+            disclosed |= np.where(
+                has_moved, side.disclosed_person[self.person], side.disclosed[self.pair]
+            )
         # What a class of theirs tells may be another value.
-        told = (known & summary & self.changed).any()
-        known &= ~summary
+        overlap = (known & disclosed & self.changed).any()
+        known &= ~disclosed
         one_each = all(all_different(self.pairs.person[side.pair]) for side in self._asked(sides))
-        if told or other_rows.any() or not one_each:
+        if overlap or other_rows.any() or not one_each:
             known |= self._shared(sides)
         result = np.zeros(len(self.pairs.times), dtype=bool)
         result[self.person[known & self.changed]] = True
@@ -654,7 +656,9 @@ class _Groups:
         holder = np.arange(n_pairs)
         holder = np.where(pairs.moved[pairs.person], n_pairs + pairs.person, holder)
         held = [holder[side.pair] * n_values + side.value for side in sides]
-        told = np.concatenate([key[side.of_class] for key, side in zip(held, sides, strict=True)])
+        class_keys = np.concatenate(
+            [key[side.of_class] for key, side in zip(held, sides, strict=True)]
+        )
         known = np.zeros(len(self.group), dtype=bool)
 
         def mark(members: Integers, keys: Integers, holders: Integers) -> None:
@@ -663,7 +667,7 @@ class _Groups:
             # All of whom anything is known.
             some = at[np.unique(holders)]
             everybody = np.bincount(self.group[some[some != NONE]], minlength=n_groups)
-            keys = np.unique(keys[~np.isin(keys, told)])
+            keys = np.unique(keys[~np.isin(keys, class_keys)])
             member, value = at[keys // n_values], keys % n_values
             member, value = member[member != NONE], value[member != NONE]
             number, every = numbered(self.group[member] * n_values + value)
@@ -693,8 +697,8 @@ class _Side:
     of_pair: Integers
     # (n_pairs,) and (n_persons,): whether the release alone tells them, because a class has no
     # others.
-    told: Booleans
-    told_person: Booleans
+    disclosed: Booleans
+    disclosed_person: Booleans
     # (n_persons, 2): the set of a person, the same in any release.
     sums: Hashes
     # The pair of each value, its number and its hash, and how many rows have it.
@@ -719,10 +723,10 @@ class _Side:
         number = _set_numbers(summed(own.entry, values, len(release.cls)))
         of_pair = np.full(len(pairs.cls), NONE)
         of_pair[places] = number
-        summary = np.zeros(len(pairs.cls), dtype=bool)
-        summary[places] = all_alike(pairs.cls[places], number) & (not pairs.by_parts)
-        told_person = np.zeros(len(pairs.times), dtype=bool)
-        told_person[pairs.person[summary]] = True
+        disclosed = np.zeros(len(pairs.cls), dtype=bool)
+        disclosed[places] = all_alike(pairs.cls[places], number) & (not pairs.by_parts)
+        disclosed_person = np.zeros(len(pairs.times), dtype=bool)
+        disclosed_person[pairs.person[disclosed]] = True
         pair = places[own.entry]
         person, value = pairs.person[pair], own.value
         if not all_different(person):
@@ -735,8 +739,8 @@ class _Side:
         of_class &= not pairs.by_parts
         return cls(
             of_pair,
-            summary,
-            told_person,
+            disclosed,
+            disclosed_person,
             sums,
             pair,
             own.value,

@@ -133,20 +133,20 @@ class _Signatures:
     """
 
     earlier: tuple[Integers, ...]
-    now: Integers
+    current: Integers
 
     @classmethod
     def of(cls, table: TableHistory, who: Sequence[Integers], n: int) -> _Signatures:
         # (n_persons, 2) of each release, all below each other behind a row of nothing, which is 0.
         sums = [summed(ids, item.classes, n) for ids, item in zip(who, table.every, strict=True)]
         nothing = np.zeros((1, 2), dtype=np.uint64)
-        *earlier, now = interned(np.concatenate((nothing, *sums)))[0][1:].reshape(-1, n)
-        return cls(tuple(earlier), now)
+        *earlier, current = interned(np.concatenate((nothing, *sums)))[0][1:].reshape(-1, n)
+        return cls(tuple(earlier), current)
 
     @property
     def last(self) -> Integers:
         """Those in the release before; in none, if there is no such release."""
-        return self.earlier[-1] if self.earlier else np.full_like(self.now, _ABSENT)
+        return self.earlier[-1] if self.earlier else np.full_like(self.current, _ABSENT)
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class _PersonValues:
     """
 
     published: tuple[Integers, ...]
-    now: Integers
+    current: Integers
 
     @classmethod
     def of(cls, table: TableHistory, who: Sequence[Integers], name: Name, n: int) -> _PersonValues:
@@ -168,7 +168,7 @@ class _PersonValues:
             if name in table.blanks:
                 values = np.where((values == table.blanks[name]).all(axis=1)[:, None], 0, values)
             sums.append(value_sums(values, ids[entries_of(counts, name)], n))
-        *earlier, now = interned(np.concatenate(sums))[0][1:].reshape(-1, n)
+        *earlier, current = interned(np.concatenate(sums))[0][1:].reshape(-1, n)
         last = np.full(n, _NO_VALUE)
         for ids, number in zip(who, earlier, strict=False):
             last[ids] = number[ids]
@@ -178,7 +178,7 @@ class _PersonValues:
                 other = last.copy()
                 other[ids] = number[ids]
                 published.append(other)
-        return cls(tuple(published), now)
+        return cls(tuple(published), current)
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ class _People:
             signatures.append(own)
             for number in own.earlier:
                 history = _split(history, number)
-            wanted = _split(wanted, own.now)
+            wanted = _split(wanted, own.current)
             for before, then in zip(table.earlier, who, strict=False):
                 wanted = _split(wanted, _more_rows(before, then, table.current, who[-1], n))
             if table.earlier:
@@ -234,7 +234,7 @@ class _People:
     @cached_property
     def alive(self) -> Booleans:
         """Who is in the tables."""
-        return self._in_any(table.now for table in self.tables)
+        return self._in_any(table.current for table in self.tables)
 
     @cached_property
     def listed(self) -> Booleans:
@@ -265,12 +265,12 @@ class _People:
         """Return who is among fewer than k with their classes in some release and in this one."""
         exposed = np.zeros(len(fate), dtype=bool)
         for table in self.tables:
-            now = np.where(fate == _BEFORE, table.last, table.now)
-            now = np.where(fate == _OUT, _ABSENT, now)
+            current = np.where(fate == _BEFORE, table.last, table.current)
+            current = np.where(fate == _OUT, _ABSENT, current)
             for before in table.earlier:
-                group = _split(before, now)
-                size, old, new = (np.bincount(item)[item] for item in (group, before, now))
-                exposed |= (size < k) & ~((before == now) & (size == old) & (size == new))
+                group = _split(before, current)
+                size, old, new = (np.bincount(item)[item] for item in (group, before, current))
+                exposed |= (size < k) & ~((before == current) & (size == old) & (size == new))
         return exposed
 
     def held_back(self, fate: Integers) -> HeldBack:
@@ -311,20 +311,22 @@ def _split(number: Integers, by: Integers) -> Integers:
 
 
 def _more_rows(
-    before: KeyedCounts, then: Integers, current: KeyedCounts, now: Integers, n: int
+    before: KeyedCounts, earlier_ids: Integers, current: KeyedCounts, current_ids: Integers, n: int
 ) -> Integers:
     """Number the ways in which persons have more rows in their classes now, or fewer."""
     if (before.rows == 1).all() and (current.rows == 1).all():
         return np.zeros(n, dtype=np.int64)
     classes, n_classes = interned(np.concatenate((before.classes, current.classes)))
     old, new = np.split(classes, [len(before.rows)])
-    pairs, every = numbered(np.concatenate((old + n_classes * then, new + n_classes * now)))
+    pairs, every = numbered(
+        np.concatenate((old + n_classes * earlier_ids, new + n_classes * current_ids))
+    )
     change = np.zeros(len(every), dtype=np.int64)
     np.add.at(change, pairs, np.concatenate((-before.rows, current.rows)))
     mine = pairs[len(before.rows) :]
     # 1, 2 or 3: fewer, as many, more.
     sign = (np.sign(change[mine]) + 2).astype(np.uint64)[:, None]
-    return interned(summed(now, current.classes * sign, n))[0]
+    return interned(summed(current_ids, current.classes * sign, n))[0]
 
 
 @dataclass(frozen=True)
@@ -375,7 +377,7 @@ class _Decision:
         new = np.zeros(len(groups), dtype=bool)
         new[group] = ~people.published[who]
         for values in people.values:
-            enough &= self._several(group, values.now[who], len(groups))
+            enough &= self._several(group, values.current[who], len(groups))
             for before in values.published:
                 enough &= new | self._several(group, before[who], len(groups))
         together: Booleans = enough[group]
@@ -417,10 +419,10 @@ class _Decision:
         changed = np.zeros(len(stay), dtype=bool)
         enough = True
         for values in people.values:
-            before, now = values.published[0][stay], values.now[stay]
-            shown = np.where(fate[stay] == _BEFORE, before, now)
+            before, current = values.published[0][stay], values.current[stay]
+            shown = np.where(fate[stay] == _BEFORE, before, current)
             enough &= self._are_several(shown)
-            changed |= before != now
+            changed |= before != current
         if enough or not changed.any():
             return True
         if self.keep_leavers:

@@ -84,10 +84,10 @@ class NumberedHashes:
             for number, item in zip(numbers, others, strict=True)
         ]
         rest = [item[some] for item, some in zip(others, unseen, strict=True)]
-        (_, *found), every = numbered_alike([self._every[self._hidden], *rest])
+        (_, *rest_numbers), every = numbered_alike([self._every[self._hidden], *rest])
         n = len(self._every) + len(every) - len(self._hidden)
         meant = np.concatenate((self._hidden, np.arange(len(self._every), n)))
-        for number, some, item in zip(numbers, unseen, found, strict=True):
+        for number, some, item in zip(numbers, unseen, rest_numbers, strict=True):
             number[some] = meant[item]
         return numbers, self._own, n
 
@@ -304,8 +304,8 @@ def together(releases: Sequence[NumberedRelease]) -> NumberedRelease:
         who, key = _ever(
             numbers,
             [
-                (item.person[one.entry], item.cls[one.entry] * len(hashes) + one.value)
-                for item, one in zip(releases, own, strict=True)
+                (item.person[held.entry], item.cls[held.entry] * len(hashes) + held.value)
+                for item, held in zip(releases, own, strict=True)
             ],
         )
         of_class, value = np.divmod(key, len(hashes))

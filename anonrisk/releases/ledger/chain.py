@@ -104,8 +104,8 @@ class LedgerEntry(Document, PrintedFields):
         """The release, and what was done if it is not that it was published."""
         done = self.withdrawn if self.action == PUBLISH else self.action
         which = f"revision {self.revision}" if self.revision > 1 else ""
-        told = ", ".join(filter(None, (which, done)))
-        return " ".join(filter(None, (self.release, f"({told})" if told else "")))
+        note = ", ".join(filter(None, (which, done)))
+        return " ".join(filter(None, (self.release, f"({note})" if note else "")))
 
     @property
     def tables(self) -> tuple[str, ...]:

@@ -337,7 +337,7 @@ class Ledger:
             Which of the releases of that name; left out, the last. It must be said where an earlier
             one, which nobody is said to have received, could be meant.
         """
-        told = RECALLED if true_or_false(received, "received") else NEVER_HANDED_OUT
+        withdrawn = RECALLED if true_or_false(received, "received") else NEVER_HANDED_OUT
         if revision is not None:
             whole_number(revision, "revision", at_least=1)
         about = self._doing("withdraw", by, reason)
@@ -345,21 +345,21 @@ class Ledger:
             entry = entries.of(release, revision)
             if entry is None:
                 raise _not_in_it(release, revision)
-            if revision is None and told == RECALLED:
+            if revision is None and withdrawn == RECALLED:
                 entries.refuse_ambiguous(entry)
-            if entry.withdrawn and (entry.withdrawn, told) != (NEVER_HANDED_OUT, RECALLED):
+            if entry.withdrawn and (entry.withdrawn, withdrawn) != (NEVER_HANDED_OUT, RECALLED):
                 raise LedgerError(
                     f"{_named(release, revision)} was withdrawn already: {entry.withdrawn}"
                 )
-            if told == NEVER_HANDED_OUT:
+            if withdrawn == NEVER_HANDED_OUT:
                 entries.refuse_relied_on(entry)
             entries.refuse_before(about["at"])
-            details = {"entry": entry.number, "withdrawn": told}
+            details = {"entry": entry.number, "withdrawn": withdrawn}
             about |= {"release": entry.release, "revision": entry.revision, "details": details}
             return self._write(connection, entries, about)
 
     def rotate(self, new_key: Key | bytes, *, by: str, reason: str) -> LedgerEntry:
-        """Give the ledger another key: only that one opens and seals it from then on.
+        """Set another key of the ledger: only that one opens and seals it from then on.
 
         Heads that were kept elsewhere hold. States stay as they are, since nobody has the values
         that they are hashes of: whoever had the old key and a copy can try values still. What the

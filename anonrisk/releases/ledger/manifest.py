@@ -446,7 +446,7 @@ class Manifest(Document, PrintedTable):
             n_bytes=sum(file.size for file in self.files),
             by_rows=by_rows,
             sealed_by=sealed_by,
-            waivers=tuple(map(_told, self.waivers)),
+            waivers=tuple(map(_waiver_text, self.waivers)),
             approvals=tuple(f"{item['by']} ({item['keyid']})" for item in self.approvals),
             ledger_entry=entry,
             replaced_by=newer,
@@ -565,7 +565,7 @@ class Manifest(Document, PrintedTable):
             for table in self.tables
             for line in table.coverage.lines()
         ]
-        return [*covers, *map(_told, self.waivers)]
+        return [*covers, *map(_waiver_text, self.waivers)]
 
 
 def moment(written: Any) -> datetime:
@@ -579,7 +579,7 @@ def moment(written: Any) -> datetime:
     return read
 
 
-def _told(waiver: Mapping[str, Any]) -> str:
+def _waiver_text(waiver: Mapping[str, Any]) -> str:
     """Return what a waiver says, each part of it as far as it is there."""
     said = [f"{key} {shown(value)}" for key, value in waiver.items()]
     return f"Waiver: {', '.join(said)}"

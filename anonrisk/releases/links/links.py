@@ -199,7 +199,7 @@ def linked(
 
     Notes
     -----
-    **Along a person's key**: one column a table that is no quasi-identifier, and the unit where
+    **Along a person's key**: one column per table that is no quasi-identifier, and the unit where
     there is one. The attacker knows one row of the person in each table. With C_t(p) the classes
     that person p has in table t, the size of a combination is
 

@@ -61,7 +61,7 @@ class LinkedSizes(ClassSizes):
     --------
     >>> matched = [MatchedTable("patients", 900, 3), MatchedTable("visits", 40, 3)]
     >>> found = LinkedSizes([3], [1], matched=matched)
-    >>> found.told
+    >>> found.match_text
     'matched: 3 of 900 persons of patients, 3 of 40 persons of visits'
     >>> [one.table for one in found.hardly_matched]
     ['patients', 'visits']
@@ -75,7 +75,7 @@ class LinkedSizes(ClassSizes):
         object.__setattr__(self, "matched", tuple(matched))
 
     @property
-    def told(self) -> str:
+    def match_text(self) -> str:
         """How much of each table was joined, in words."""
         return f"matched: {', '.join(map(str, self.matched))}"
 
@@ -92,5 +92,5 @@ class LinkedSizes(ClassSizes):
         return {**super().to_dict(), "matched": [vars(item) for item in self.matched]}
 
     def _lines(self) -> list[str]:
-        summary = self.told
+        summary = self.match_text
         return [*super()._lines(), summary[0].upper() + summary[1:]]

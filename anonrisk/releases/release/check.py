@@ -14,7 +14,7 @@ from anonrisk.errors import StateError
 from anonrisk.policy.budgets.base import ReleaseBudget, Value
 from anonrisk.policy.check import checked
 from anonrisk.policy.finding import FAIL, PASS, Finding, unknown
-from anonrisk.policy.judge import told, worst
+from anonrisk.policy.judge import finding_of, worst
 from anonrisk.policy.lint import weaker
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.storage import of_storage, with_files
@@ -166,7 +166,7 @@ def check(
         audience=release.audience,
         separate=release.separate,
         earlier=tuple(dict.fromkeys(item.release for items in earlier.values() for item in items)),
-        joined=tuple(item.told for item in joins),
+        joined=tuple(item.summary for item in joins),
         digest=digest,
         head=head,
         waivers=release.waivers,
@@ -216,10 +216,10 @@ class _Join:
         return self.sizes if isinstance(self.sizes, Problem) else Value(self.sizes.k)
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """Which tables, and how much of them was joined."""
         about = f"joined: {' and '.join(map(shown, self.link.tables))}"
-        return about if isinstance(self.sizes, Problem) else f"{about}; {self.sizes.told}"
+        return about if isinstance(self.sizes, Problem) else f"{about}; {self.sizes.match_text}"
 
     def warnings(self, qid: Qid) -> list[Finding]:
         """Return it where hardly anything was joined: a pass is then of little."""
@@ -254,7 +254,7 @@ def _joined(tables: list[JudgedTable], joins: Sequence[_Join]) -> list[JudgedTab
 
 
 def _sentence(join: _Join) -> str:
-    return f"{join.told[0].upper()}{join.told[1:]}."
+    return f"{join.summary[0].upper()}{join.summary[1:]}."
 
 
 def _sizes(link: Link, tables: Mapping[str, JudgedTable]) -> tuple[LinkedSizes | Problem, Qid]:
@@ -418,11 +418,11 @@ def _compared(
 ) -> Iterator[tuple[str, Comparison | Problem]]:
     """Compare a table with each that was published before, and with all of them together."""
     states, missing = [state for _, state in held], table.policy.missing_sensitive
-    found = compare_all(states, current, by_parts=table.by_parts, missing_sensitive=missing)
-    result = attempt(lambda: list(found))
+    outcomes = compare_all(states, current, by_parts=table.by_parts, missing_sensitive=missing)
+    result = attempt(lambda: list(outcomes))
     names = [place.called(table.name) for place, _ in held]
     if isinstance(result, Problem):
-        # Also where there is nothing to compare with: without a name it would be told nowhere.
+        # Also where there is nothing to compare with: without a name it would not be reported.
         yield from ((name, result) for name in names or [TOGETHER])
         return
     yield from zip_longest(names, result, fillvalue=TOGETHER)
@@ -468,7 +468,7 @@ def _worst(
     who = "record" if table.unit is None else "person"
     each = []
     for value in values:
-        item = told(budget, value.columns, value.value, who=who)
+        item = finding_of(budget, value.columns, value.value, who=who)
         sentence = f"{item.sentence} {value.about}".rstrip()
         # A verdict is about columns that its table has.
         each.append(replace(item, sentence=sentence, qid=table.qid))

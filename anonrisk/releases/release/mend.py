@@ -216,9 +216,9 @@ def _previous(release: ReleaseParts, previous: Any) -> dict[str, Any] | None:
 def _earlier_table(release: ReleaseParts, name: str, table: Any) -> Any:
     """Read files; those of a table are written in one way from month to month."""
     if isinstance(table, (str, Path, list, tuple, dict)):
-        now = release.tables[name]
-        if isinstance(now, TableFiles) and not isinstance(table, dict):
-            table = {**now.to_dict(), "files": table}
+        current = release.tables[name]
+        if isinstance(current, TableFiles) and not isinstance(table, dict):
+            table = {**current.to_dict(), "files": table}
         table = TableFiles.of(table, f"previous.{name}", Path())
     if isinstance(table, TableFiles):
         table = table.in_memory(wanted_by(release.policies[name]))

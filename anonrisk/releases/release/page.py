@@ -90,7 +90,7 @@ def _facts(verdict: ReleaseAnswer) -> list[dict[str, str]]:
 
 def _headline(verdict: ReleaseAnswer) -> str:
     deciding = [failure for failure in verdict.failures if failure.status == verdict.status]
-    why = _told(verdict, deciding[0]) if deciding else "nothing was checked."
+    why = _sentence(verdict, deciding[0]) if deciding else "nothing was checked."
     if verdict.status == COULD_NOT_ASSESS:
         return NOBODY_CAN_TELL.format(why)
     if verdict.status == FAIL:
@@ -111,7 +111,7 @@ def _worst_first(tables: Mapping[str, Verdict]) -> list[tuple[str, Verdict]]:
     return sorted(tables.items(), key=lambda item: item[1].passed)
 
 
-def _told(verdict: ReleaseAnswer, finding: Finding) -> str:
+def _sentence(verdict: ReleaseAnswer, finding: Finding) -> str:
     source = next(
         (name for name, table in verdict.tables.items() if finding in table.all_findings), None
     )

@@ -135,7 +135,7 @@ def compare_files(
     A file that holds `own`, the manifest itself, may lie among them.
     """
     known = {item.path: item for item in stated}
-    value = _given(known, files)
+    value = _by_name(known, files)
     lines = [f"{name!r} is missing" for name in map(without_values, known.keys() - value.keys())]
     for name, (root, path) in sorted(value.items()):
         size, sha256 = _digest(root, path)
@@ -154,7 +154,7 @@ def compare_files(
         raise ManifestError(f"the files are not those that were checked: {listed}{more}")
 
 
-def _given(known: Iterable[str], files: Any) -> dict[str, tuple[Path, str]]:
+def _by_name(known: Iterable[str], files: Any) -> dict[str, tuple[Path, str]]:
     """Name the files that there are as the manifest does; where each is, by folder and path."""
     paths = _each(files)
     if len(paths) == 1 and paths[0].is_dir() and not paths[0].is_symlink():

@@ -238,6 +238,15 @@ def sketch(
     Sketch
         With `uniqueness`, `fraction_below`, `singletons`, `n_classes`, `merge`, `save`.
 
+    Raises
+    ------
+    ColumnNotFoundError, RolesNotGivenError, RolesLostError, MissingValuesError
+        As in `anonrisk.classes`.
+    UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    SecretKeyError
+        As in `anonrisk.pseudonymize`.
+
     See Also
     --------
     anonrisk.state : all classes, with persons and sensitive values

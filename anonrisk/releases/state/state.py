@@ -182,7 +182,7 @@ class State(Kept[KeyedCounts]):
         return names
 
     def profiles(self, sensitive: Name) -> ValueCounts:
-        """Count the values of a sensitive column in each class, a class a kind."""
+        """Count the values of a sensitive column per class; every class is a kind of its own."""
         (name,) = self._held([sensitive])
         counts, result = self.counts, self.counts.values[name]
         if not len(result.rows):
@@ -265,6 +265,15 @@ def state(
     -------
     State
         With `merge`, `classes`, `k`, `uniqueness`, `summary`, `ldiv`, `tcloseness`, `save`.
+
+    Raises
+    ------
+    ColumnNotFoundError, RolesNotGivenError, RolesLostError, MissingValuesError, MissingUnitError
+        As in `anonrisk.classes`.
+    UnsupportedColumnError, UnsupportedFrameError, ArgumentError
+        As in `anonrisk.classes`.
+    SecretKeyError
+        As in `anonrisk.pseudonymize`.
 
     See Also
     --------

@@ -22,7 +22,7 @@ def types(table: Any, dialect: Dialect) -> dict[str, str]:
     asked = [
         sa.cast(type_of(table.raw(name)), sa.Text).label(f"t{i}") for i, name in enumerate(names)
     ]
-    return dict(zip(names, map(str, table.told(asked, "read the types")), strict=True))
+    return dict(zip(names, map(str, table.type_facts(asked, "read the types")), strict=True))
 
 
 def within(name: str, kind: str, inside: dict[str, list[tuple[str, str]]]) -> list[str]:
