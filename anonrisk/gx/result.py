@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.render import shown
+from anonrisk.core import render
 from anonrisk.policy.finding import COULD_NOT_ASSESS, PASS, unknown
 from anonrisk.policy.verdict import overall
 
@@ -52,7 +52,7 @@ class Judged:
     def to_result(self) -> dict[str, Any]:
         """Return the result as Great Expectations takes it: numbers and column names, no cell."""
         sentences = [finding.sentence for finding in self.findings] or [self.sentence]
-        message = shown(" ".join(filter(None, (*sentences, self.note))))
+        message = render.shown(" ".join(filter(None, (*sentences, self.note))))
         doubt = [f.sentence for f in self.findings if f.status == COULD_NOT_ASSESS]
         return {
             "success": self.status == PASS,
@@ -64,7 +64,7 @@ class Judged:
             # Kept at every result_format, as the meta is; this one is shown to people.
             "exception_info": {
                 "raised_exception": bool(doubt),
-                "exception_message": shown(" ".join(doubt)) or None,
+                "exception_message": render.shown(" ".join(doubt)) or None,
                 "exception_traceback": None,
             },
         }

@@ -381,13 +381,6 @@ def _checked(name: str, code: Any, n: int) -> Integers:
     return bits
 
 
-def _matches(texts: pd.Series[Any], pattern: str) -> NDArray[np.bool_]:
-    if len(texts) < _WORTH_AN_ARRAY:
-        matches = _expression(pattern).fullmatch
-        return np.array([matches(text) is not None for text in texts], dtype=bool)
-    return texts.str.fullmatch(pattern).to_numpy(dtype=bool)
-
-
 def _contains(texts: pd.Series[Any], pattern: str) -> NDArray[np.bool_]:
     if len(texts) < _WORTH_AN_ARRAY:
         search = _expression(pattern).search

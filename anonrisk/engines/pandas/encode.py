@@ -159,10 +159,10 @@ def _span(values: NDArray[Any]) -> Codes | None:
 
 def _arrow_span(arrow: Any) -> Codes | None:
     """Let whole numbers and days of Arrow be their own codes, as those of NumPy are."""
-    arrow_integers = objects.arrow_integers(arrow)
-    if arrow_integers is None:
+    integers = objects.arrow_integers(arrow)
+    if integers is None:
         return None
-    values, missing = arrow_integers
+    values, missing = integers
     spanned = _span(values)
     if spanned is None or missing is None:
         return spanned

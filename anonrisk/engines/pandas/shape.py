@@ -122,4 +122,7 @@ def _has_fractions(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
 
 
 def _matches(texts: pd.Series[Any], pattern: str) -> NDArray[np.bool_]:
+    if len(texts) < _WORTH_AN_ARRAY:
+        matches = _expression(pattern).fullmatch
+        return np.array([matches(text) is not None for text in texts], dtype=bool)
     return texts.str.fullmatch(pattern).to_numpy(dtype=bool)

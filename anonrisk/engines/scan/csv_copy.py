@@ -6,7 +6,8 @@ process has, and forgets: no parser but ours says what a cell is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import dataclasses
+from dataclasses import field
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,7 @@ class _OwnKeys(encryption.KmsClient):  # type: ignore[misc]
         return self._keys[int(wrapped_key)]
 
 
-@dataclass
+@dataclasses.dataclass
 class _Column:
     """What is read of one column: texts, or numbers both whole and not, until all are known."""
 
