@@ -29,15 +29,15 @@ class HoldsRows(Protocol):
         """Number of rows left out for a missing value."""
 
 
-CountsT = TypeVar("CountsT", bound=HoldsRows)
+KeptT = TypeVar("KeptT", bound=HoldsRows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Kept(render.PrintedLines, Generic[CountsT]):
+class Kept(render.PrintedLines, Generic[KeptT]):
     """Counts under keyed hashes, and their key."""
 
     file: ClassVar[KeyedFile[Any]]
-    counts: CountsT
+    counts: KeptT
     key: Key = field(repr=False)
 
     @property
