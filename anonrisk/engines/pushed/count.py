@@ -8,7 +8,8 @@ smallest of their classes.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+import dataclasses
+from dataclasses import field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,7 @@ def whole_persons(table: PushedTable, question: Question) -> ClassCounts:
     return replace(counted[0, None].class_sizes(question, question.qid), whole_persons=True)
 
 
-@dataclass
+@dataclasses.dataclass
 class Histogram:
     """One histogram as its rows arrive."""
 

@@ -14,7 +14,8 @@ from anonrisk.engines.microaggregate import MAX_MDAV, means, means_of_several
 from anonrisk.engines.spark.clock import instant
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
-from anonrisk.engines.spark.recode import bounds, kind_of, replaced, type_of
+from anonrisk.engines.spark import recode
+from anonrisk.engines.spark.recode import kind_of, replaced, type_of
 from anonrisk.engines.spark.tally import tally, values_of
 from anonrisk.errors import TooManyClassesError, TooManyRecordsError, UnsupportedColumnError
 from anonrisk.measures.counts.tally import DATES, MICROSECONDS, NUMBERS
@@ -140,7 +141,7 @@ def perturb(frame: DataFrame, noise: Noise) -> DataFrame:
 def _moved(projection: Projection, name: Name, drawn: Column) -> Any:
     f, kind = projection.functions, kind_of(projection, name)
     column, type_ = projection.column(name), type_of(projection, name)
-    ends = bounds(type_)
+    ends = recode.bounds(type_)
     if kind == "whole":
         # Exact, and without passing the ends of the type; noise may stand here only once.
         step = f.greatest(f.least(f.round(drawn), f.lit(2e19)), f.lit(-2e19))
