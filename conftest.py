@@ -217,7 +217,7 @@ def pytest_collection_finish():
 
 @contextlib.contextmanager
 def left_out_if_listed(item):
-    """Leave out what a kind of table refuses, if `anonrisk.engines.refused` lists it there."""
+    """Leave out what a kind of table refuses, if `anonrisk.engines.refusals` lists it there."""
     try:
         yield
     except (UnsupportedFrameError, UnsupportedColumnError) as error:

@@ -227,7 +227,7 @@ def budget_arguments() -> str:
         "from typing import TYPE_CHECKING, Any, TypedDict\n\n"
         "if TYPE_CHECKING:\n    from collections.abc import Mapping, Sequence\n\n"
         "    from anonrisk.core.columns import Name\n"
-        "    from anonrisk.core.literals import Missing, MissingOrWildcard, Unlisted\n\n\n"
+        "    from anonrisk.core.types import Missing, MissingOrWildcard, Unlisted\n\n\n"
         "class SettingArguments(TypedDict, total=False):\n"
         '    """What each setting of a policy may be given as."""\n\n'
         f"{_typed(settings)}\n\n"
@@ -281,10 +281,9 @@ def formulas_sql() -> str:
 
 def scores_sql(scores: list[Score], dialect: str) -> str:
     """Return the statement of some scores, of a table whose cells have names of ours."""
-    from anonrisk.engines.pushed.records import CountedRecords
+    from anonrisk.engines.pushed.count import CountedRecords
     from anonrisk.engines.pushed.rows import Named
-    from anonrisk.engines.pushed.score import split_by_sorting, worst_of_sizes
-    from anonrisk.engines.pushed.values import ClassValues
+    from anonrisk.engines.pushed.score import ClassValues, split_by_sorting, worst_of_sizes
     from anonrisk.engines.sql.dialects import dialect_of
     from anonrisk.engines.sql.rows import text
 
@@ -300,8 +299,7 @@ def scores_sql(scores: list[Score], dialect: str) -> str:
 
 def whole_persons_sql(dialect: str) -> str:
     """Return the statement of `whole_person`, of a table whose cells have names of ours."""
-    from anonrisk.engines.pushed.count import kinds_of_persons
-    from anonrisk.engines.pushed.records import CountedRecords
+    from anonrisk.engines.pushed.count import CountedRecords, kinds_of_persons
     from anonrisk.engines.pushed.rows import Named
     from anonrisk.engines.sql.dialects import dialect_of
     from anonrisk.engines.sql.rows import text

@@ -7,13 +7,15 @@ from typing import Any, Generic, Literal, overload
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonrisk.api.assessment import Assessment
+from anonrisk.api.assess import Assessment
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.core import column_roles
-from anonrisk.core.arrays import LossFunction
 from anonrisk.core.columns import FrameT, Name, Names
-from anonrisk.core.literals import (
+from anonrisk.core.results import Closeness
+from anonrisk.core.types import (
     Alphabet,
+    AssessesTables,
+    ChecksTables,
     ColumnLoss,
     Cuts,
     Distance,
@@ -22,6 +24,7 @@ from anonrisk.core.literals import (
     Law,
     Likeness,
     Loss,
+    LossFunction,
     Method,
     Missing,
     MissingOrWildcard,
@@ -29,14 +32,13 @@ from anonrisk.core.literals import (
     OnUnseen,
     Part,
     Points,
+    StatesGoals,
     SuppressedAs,
 )
-from anonrisk.core.protocols import AssessesTables, ChecksTables, StatesGoals
-from anonrisk.core.results import Closeness
-from anonrisk.measures.counts.matched import Presence
+from anonrisk.measures.counts.population import Presence
 from anonrisk.measures.explain_risk import RiskExplanation
-from anonrisk.measures.probabilistic_k import ProbabilisticK
-from anonrisk.measures.qid_report import QidReport, SearchPlan
+from anonrisk.measures.find_qids import QidReport, SearchPlan
+from anonrisk.measures.probabilistic import ProbabilisticK
 from anonrisk.measures.recode import Bins, Recoding
 from anonrisk.measures.risk import Risk
 from anonrisk.measures.suda import Suda

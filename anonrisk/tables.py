@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.declare import declare
 from anonrisk.core.arguments import one_of
-from anonrisk.core.literals import ScannedFormat, Spill
+from anonrisk.core.types import ScannedFormat, Spill
 from anonrisk.engines import engine_for
-from anonrisk.engines.narwhals import NarwhalsEngine, inside_narwhals
+from anonrisk.engines.held import NarwhalsEngine, inside_narwhals
 from anonrisk.engines.reading import files, text_files
 from anonrisk.errors import ArgumentError, MissingLibraryError
 

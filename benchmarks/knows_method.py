@@ -24,7 +24,7 @@ from benchmarks import _bench
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anonrisk.core.literals import PlanMethod
+    from anonrisk.core.types import PlanMethod
     from anonrisk.planning.attack import PlanAttack
 
 PAGE = _bench.ROOT / "docs" / "knows_method.md"

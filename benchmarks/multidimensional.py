@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from anonrisk import Plan
-    from anonrisk.core.literals import ColumnLoss
+    from anonrisk.core.types import ColumnLoss
 
 RECORDS = 10_000_000
 CLASS = "salary_class"

@@ -13,8 +13,7 @@ from typing import Any
 
 from anonrisk import Policy
 from anonrisk.policy import budgets
-from anonrisk.policy.acknowledged import DOUBTS
-from anonrisk.policy.terms import SETTINGS
+from anonrisk.policy.terms import DOUBTS, SETTINGS
 
 FOLDER = Path(__file__).parent
 WIDTH = 90

@@ -1,6 +1,6 @@
 """Every word of `.anon` once, on a small table, and everything that a kind of table refuses.
 
-`python tests/every_call.py` writes the tables of docs/engines.md from `anonrisk.engines.refused`;
+`python tests/every_call.py` writes the tables of docs/engines.md from `anonrisk.engines.refusals`;
 tests hold every kind of table to them.
 """
 
@@ -18,7 +18,7 @@ from keys import KEY
 
 import anonrisk
 from anonrisk.accessor import FUNCTIONS
-from anonrisk.engines.refused import REFUSED, TABLES
+from anonrisk.engines.refusals import REFUSED, TABLES
 from anonrisk.errors import UnsupportedFrameError
 
 PAGE = Path(__file__).parents[1] / "docs" / "engines.md"

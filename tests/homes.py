@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from anonrisk.measures.counts.class_sizes import ClassCounts
-from anonrisk.measures.counts.clustered import ClusteredClasses
+from anonrisk.measures.counts.population import ClusteredClasses
 from anonrisk.predict import sample_risk, table
 from anonrisk.predict.population import Sample, bounds
 

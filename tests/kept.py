@@ -9,7 +9,7 @@ import sqlalchemy
 from keys import KEY
 
 from anonrisk.identity import IdentityProtector
-from anonrisk.pseudonyms import clock
+from anonrisk.pseudonyms import hash_chain
 
 WHY = {"by": "officer", "reason": "test"}
 # Who works with it, as far as a test does not say otherwise.
@@ -71,8 +71,8 @@ class Clock:
     """The clock of this machine, as a test sets it."""
 
     def __init__(self, monkeypatch):
-        self.now = clock.now()
-        monkeypatch.setattr(clock, "now", lambda: self.now)
+        self.now = hash_chain.now()
+        monkeypatch.setattr(hash_chain, "now", lambda: self.now)
 
     def forward(self, **time):
         self.now += timedelta(**time)

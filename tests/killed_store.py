@@ -24,7 +24,7 @@ from sqlalchemy import Engine, event
 
 from anonrisk.errors import ArgumentError, ErasedError, WrongKeyError
 from anonrisk.identity import IdentityProtector
-from anonrisk.pseudonyms import clock, issuing, rotation
+from anonrisk.pseudonyms import hash_chain, issuing, upkeep
 
 SCOPES = ("hospital", "insurer")
 
@@ -180,8 +180,8 @@ class Expiring(Trial):
 
     def __init__(self, folder, n_people):
         super().__init__(folder, n_people)
-        later = clock.now() + timedelta(days=61)
-        clock.now = lambda: later
+        later = hash_chain.now() + timedelta(days=61)
+        hash_chain.now = lambda: later
 
     def act(self):
         self.keeper().expire(**WORK)
@@ -242,7 +242,7 @@ def at_random(trial, seed):
 
 
 def main(folder, what, how, number):
-    rotation.PART = issuing.PART = 2
+    upkeep.PART = issuing.PART = 2
     trial = globals()[what](folder, 5 if how == "each" else 30)
     kills = {"each": at_each_step, "seed": at_random}[how](trial, int(number))
     trial.look()

@@ -9,8 +9,7 @@ from keys import KEY
 
 from anonrisk import Policy
 from anonrisk.releases.ledger.manifest import Manifest
-from anonrisk.releases.release.published_files import published_files
-from anonrisk.releases.release.published_table import PublishedTable
+from anonrisk.releases.release.published_files import PublishedTable, published_files
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import anonrisk
 from anonrisk.cli import main
 from anonrisk.policy.against import AgainstBase, UniqueChange, check_against
-from anonrisk.policy.problem import Problem
+from anonrisk.policy.evidence import Problem
 
 QID = ["zip", "age"]
 SECRET = "Xavier-7741"

@@ -367,7 +367,7 @@ def test_a_field_that_would_end_the_process_is_refused(cell):
 
 
 def test_only_named_columns_are_read(monkeypatch):
-    from anonrisk.engines.arrow.duckdb_tables import DuckDBTable
+    from anonrisk.engines.arrow.kinds import DuckDBTable
 
     read = []
     whole = DuckDBTable._read

@@ -14,7 +14,7 @@ import anonrisk
 from anonrisk.errors import AnonRiskError
 
 pl = pytest.importorskip("polars")
-batches = pytest.importorskip("anonrisk.engines.arrow.batches")
+batches = pytest.importorskip("anonrisk.engines.arrow.polars_tables")
 polars_tables = pytest.importorskip("anonrisk.engines.arrow.polars_tables")
 
 pytestmark = pytest.mark.skipif(

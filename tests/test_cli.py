@@ -402,7 +402,7 @@ def test_a_direct_identifier_does_not_hide_behind_white_space(run):
 
 
 def test_a_column_that_was_not_read_cannot_be_measured():
-    from anonrisk.engines.pandas.read import _unread
+    from anonrisk.engines.pandas.files import _unread
 
     with pytest.raises(UnsupportedColumnError, match="NotRead"):
         pd.DataFrame({"x": _unread(3)}).anon.k("x")

@@ -150,7 +150,7 @@ def test_no_earlier_result_outlives_a_run_that_has_none(
         raise error
 
     verdict, junit = earlier
-    monkeypatch.setattr("anonrisk.cli.junit.document", broken)
+    monkeypatch.setattr("anonrisk.cli.formats.junit_document", broken)
     assert check("--output", verdict, "--junit", junit) == code
     assert not_finished(verdict)
     # What cannot be written is not there at all.

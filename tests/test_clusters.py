@@ -17,7 +17,7 @@ import anonrisk
 from anonrisk import errors
 from anonrisk.predict import clusters
 from anonrisk.predict.population import Sample, bounds
-from anonrisk.predict.population.homes import of_clusters
+from anonrisk.predict.population.bounds import of_clusters
 
 # Homes of one to six people in 40 homes, who share an area.
 SIZES = [1, 2, 3, 4, 6] * 8

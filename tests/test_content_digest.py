@@ -21,7 +21,7 @@ from anonrisk.errors import (
 )
 from anonrisk.pseudonyms.seal import SigningKey
 from anonrisk.releases.release.contents import content_digest
-from anonrisk.releases.release.published_table import PublishedTable
+from anonrisk.releases.release.published_files import PublishedTable
 
 CELLS = {"zip": ["1011", "1012", "1011", None], "né": [1, 2, 1, 3]}
 

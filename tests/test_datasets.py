@@ -8,7 +8,7 @@ import pytest
 
 from anonrisk import datasets
 from anonrisk.datasets import figures
-from anonrisk.datasets.areas import areas
+from anonrisk.datasets.registry import areas
 from anonrisk.errors import ArgumentError
 
 

@@ -17,7 +17,7 @@ import anonrisk
 from anonrisk import Policy, errors
 from anonrisk.accessor import FUNCTIONS, NOT_METHODS, AnonAccessor
 from anonrisk.api.assess import MEANINGS
-from anonrisk.core import docstrings, literals
+from anonrisk.core import docstrings, types
 from anonrisk.priors import Repository
 from anonrisk.reporting.meanings import BEHIND
 
@@ -225,7 +225,7 @@ def test_help_stands_on_its_own(function):
     assert "As in `" not in function.__doc__
     # The words that may be given are those that the type has.
     for name in {"missing", "missing_sensitive"} & set(parameters):
-        words = typing.get_args(getattr(literals, parameters[name].annotation))
+        words = typing.get_args(getattr(types, parameters[name].annotation))
         assert tuple(re.findall(r'"(\w+)"', said[name].partition("\n")[0])) == words, name
     if function.__name__ in NOT_METHODS:
         return

@@ -17,11 +17,11 @@ from anonrisk import Policy, Verdict
 from anonrisk.engines import engine_for
 from anonrisk.engines.pandas import PandasEngine
 from anonrisk.errors import ArgumentError, PolicyError
-from anonrisk.measures.counts.check_digits import CHECKED, FORMATS
 from anonrisk.measures.counts.contents import CellContents, folded, place
-from anonrisk.policy.acknowledged import DOUBTS
-from anonrisk.policy.detector import set_name_detector
+from anonrisk.measures.counts.shapes import CHECKED, FORMATS
 from anonrisk.policy.doubts import _is_far
+from anonrisk.policy.examine import set_name_detector
+from anonrisk.policy.terms import DOUBTS
 
 # ---- numbers with check digits, made slowly -----------------------------------------------------
 
@@ -615,8 +615,8 @@ def test_no_cell_is_in_what_is_said(frame):
 
 @pytest.fixture
 def detector(monkeypatch):
-    monkeypatch.setattr("anonrisk.policy.detector._chosen", None)
-    return lambda *answers: monkeypatch.setattr("anonrisk.policy.detector._chosen", *answers)
+    monkeypatch.setattr("anonrisk.policy.examine._chosen", None)
+    return lambda *answers: monkeypatch.setattr("anonrisk.policy.examine._chosen", *answers)
 
 
 def test_a_detector_of_names_is_shown_some_texts(frame, detector):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonrisk.measures.recode import labels
+from anonrisk.measures.recode import recoding
 from anonrisk.measures.recode.edges import (
     nice_step,
     optimal_bins,
@@ -56,10 +56,10 @@ def test_outer_bins_hold_k_records(numbers, k):
 
 @given(numbers=numbers, edges=st.sets(st.integers(-500, 5_000), min_size=1, max_size=6))
 def test_labels_can_be_read_back(numbers, edges):
-    names = labels.of_bins(sorted(edges), whole=True)
+    names = recoding.of_bins(sorted(edges), whole=True)
     places = np.searchsorted(sorted(edges), numbers, side="right")
     for number, place in zip(numbers, places, strict=True):
-        low, high = labels.extent(names[place], dates=False, whole=True)
+        low, high = recoding.extent(names[place], dates=False, whole=True)
         assert low <= number <= high
 
 
@@ -77,10 +77,10 @@ def test_steps_that_people_use(most, step):
 
 
 def test_labels_at_the_ends_of_the_calendar():
-    first, last = (labels.extent(name, dates=True, whole=False) for name in ("0000s", "9990s"))
+    first, last = (recoding.extent(name, dates=True, whole=False) for name in ("0000s", "9990s"))
     assert first[0] == (dt.date(1, 1, 1) - dt.date(1970, 1, 1)).days
     assert last[1] == (dt.date(9999, 12, 31) - dt.date(1970, 1, 1)).days
-    assert labels.extent("2020-13", dates=True, whole=False) is None
+    assert recoding.extent("2020-13", dates=True, whole=False) is None
     days = [dt.date(1, 1, 1), dt.date(1981, 7, 1), dt.date(1985, 8, 1)] * 4
     made = pd.DataFrame({"born": days}).anon.explore("born")
     assert "decade" in [level["label"] for level in made.to_dict()["columns"][0]["levels"]]

@@ -13,7 +13,7 @@ import tables
 
 import anonrisk
 from anonrisk import Plan, errors
-from anonrisk.planning.code import emit_regions
+from anonrisk.planning import emit
 from anonrisk.recode import Bins, Star
 
 TREE = {"any": {"co'ld": ["cou'gh", "flu"], "heart": ["angina", "stroke"], "rest": ['g"out\\n']}}
@@ -192,7 +192,7 @@ def test_bins_that_were_given_are_parts():
 def test_too_many_regions_are_refused_in_words(monkeypatch):
     plan = plan_of(0)
     assert Plan.from_json(plan.to_json(), {"ill": TREE}).to_sql() == plan.to_sql()
-    monkeypatch.setattr(emit_regions, "MAX_REGIONS", len(plan.regions) - 1)
+    monkeypatch.setattr(emit, "MAX_REGIONS", len(plan.regions) - 1)
     for write in (plan.to_sql, plan.to_pyspark):
         with pytest.raises(errors.PlanError, match=f"a plan of {len(plan.regions)} regions is mo"):
             write()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from anonrisk.engines.pandas import PandasEngine
-from anonrisk.engines.refused import LIMITS, REFUSED, TABLES, refused
+from anonrisk.engines.refusals import LIMITS, REFUSED, TABLES, refused
 from anonrisk.errors import UnsupportedColumnError, UnsupportedFrameError
 
 # Forty calls take a minute there; by day Connect is asked, which has the fewest functions.

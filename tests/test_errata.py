@@ -26,7 +26,7 @@ from anonrisk import ClassSizes, predict
 from anonrisk.datasets import figures
 from anonrisk.errors import ApproximationError, ApproximationWarning
 from anonrisk.measures.probabilistic import domain_size, max_singleton_share
-from anonrisk.measures.recode.optimal import optimal_groups
+from anonrisk.measures.recode.quantiles import optimal_groups
 from anonrisk.planning.budget import exact_values, shares
 from anonrisk.predict import (
     Distribution,

@@ -16,7 +16,7 @@ from tables import without_rows
 
 import anonrisk
 from anonrisk import ClassSizes, errors
-from anonrisk.measures import lookalikes, minimal
+from anonrisk.measures import find_qids, lookalikes
 from anonrisk.measures.counts import shapes
 from anonrisk.measures.counts.shapes import Shape
 
@@ -97,7 +97,7 @@ def test_singletons_after_a_cut_are_bounded(rows, by_second):
     joint = Counter(rows)
     n_values = len(second) if by_second else len(joint)
     alone = sum(n == 1 for n in joint.values())
-    assert alone <= minimal.most_singletons(sizes, n_values)
+    assert alone <= find_qids.most_singletons(sizes, n_values)
 
 
 @pytest.mark.slow

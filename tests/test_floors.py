@@ -39,17 +39,17 @@ FLOORS = (
 )
 FRONT = len(FLOORS)
 # Doors that a method opens upstairs, by name and not by an import: file, module.
-DOORS = {("policy/upstairs.py", "anonrisk.gx.suite"), ("api/upstairs.py", "anonrisk.policy")}
+DOORS = {("policy/policy.py", "anonrisk.gx.suite"), ("api/plan.py", "anonrisk.policy")}
 # Files that import by name at all.
 OPENING = {
     "anonrisk",
     "anonrisk.accessor",
-    "anonrisk.api.upstairs",
+    "anonrisk.api.plan",
     "anonrisk.cli",
     "anonrisk.cli.commands.example",
     "anonrisk.policy.budgets",
-    "anonrisk.policy.detector",  # a function of the user
-    "anonrisk.policy.upstairs",
+    "anonrisk.policy.examine",  # a function of the user
+    "anonrisk.policy.policy",
     "anonrisk.testing.__main__",
 }
 # What `engines/numpy/` counts for, and therefore must not know.

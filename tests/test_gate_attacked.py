@@ -117,15 +117,15 @@ def test_the_same_on_spark(spark, folder):
 
 
 def test_a_verdict_names_the_files_that_were_read(folder, monkeypatch):
-    from anonrisk.engines.pandas import read
+    from anonrisk.engines.pandas import files
 
-    reading = read.read
+    reading = files.read
 
     def late(*args, **kwargs):
         lone(folder / "d" / "late.csv")
         return reading(*args, **kwargs)
 
-    monkeypatch.setattr(read, "read", late)
+    monkeypatch.setattr(files, "read", late)
     assert main(["check", "d", "--policy", "p.json", "--output", "v.json"]) == 0
     stored = json.loads((folder / "v.json").read_text())
     assert stored["files"] == [str(Path("d", "a.csv"))]

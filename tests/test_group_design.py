@@ -10,7 +10,7 @@ import pytest
 
 from anonrisk.errors import ApproximationError, ApproximationWarning, ArgumentError
 from anonrisk.predict import Distribution, best_group_size
-from anonrisk.predict.group_design import best_whole
+from anonrisk.predict.group import best_whole
 
 
 def test_the_postal_codes_of_example_5_6(reference):

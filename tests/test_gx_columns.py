@@ -184,7 +184,7 @@ def test_what_was_found_before_ctrl_c_does_not_pass(batch_of, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("anonrisk.measures.minimal._Search._grow", stop)
+    monkeypatch.setattr("anonrisk.measures.find_qids._Search._grow", stop)
     # Nobody is alone with one column, and somebody with both.
     table = pd.DataFrame({"age": [1, 1, 2, 2, 2], "sex": list("fmffm")})
     with pytest.warns(StoppedWarning, match="stopped: 2 of 3 sets decided"):

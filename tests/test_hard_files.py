@@ -10,7 +10,7 @@ import pytest
 from hard_files import CASES, MIXED, SECRET
 
 import anonrisk
-from anonrisk.engines.pandas.read import read as pandas_read
+from anonrisk.engines.pandas.files import read as pandas_read
 from anonrisk.engines.reading.files import TextFormat, Wanted
 from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
 
@@ -137,7 +137,7 @@ def spark_read(spark):
     ],
 )
 def test_by_spark(name, tmp_path, spark_read):
-    from anonrisk.engines.spark.guard import guarded
+    from anonrisk.engines.spark.jobs import guarded
 
     case = CASES[name]
     about = TextFormat(sep=case.sep, encoding=case.encoding)

@@ -23,7 +23,7 @@ import sqlalchemy
 from kept import WHY, WORK, Clock, change, do_not_wait, grant, opened, rows_of
 
 from anonrisk.identity import IdentityProtector
-from anonrisk.pseudonyms import retention
+from anonrisk.pseudonyms import upkeep
 from anonrisk.pseudonyms.session import Doing
 
 SERVER = pytest.param("postgresql", marks=pytest.mark.nightly)
@@ -491,7 +491,7 @@ def test_an_anchor_that_cannot_be_written_is_told_after_the_event(filled, tmp_pa
         raise OSError(28, "No space left on device")
 
     with IdentityProtector(KEY, path, anchor=anchor) as keeper:
-        monkeypatch.setattr("anonrisk.pseudonyms.anchor.replace_file", full)
+        monkeypatch.setattr("anonrisk.pseudonyms.audit.replace_file", full)
         with pytest.raises(StoreError, match=r"on record, but the anchor .* No space left"):
             keeper.grant("ann", "audit", **WHY)
         assert keeper.head.startswith(f"{REVEALED + 1}:")
@@ -533,7 +533,7 @@ def test_time_never_goes_back(monkeypatch):
 def prune(keeper, **older):
     with keeper._session.turn() as turn:
         before = turn.at - timedelta(**older) // timedelta(microseconds=1)
-        return retention.prune(turn, Doing(action="expire", **WHY), before)
+        return upkeep.prune(turn, Doing(action="expire", **WHY), before)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from released import append
 
 from anonrisk.errors import StoreError
 from anonrisk.identity import IdentityProtector
-from anonrisk.pseudonyms import rotation
+from anonrisk.pseudonyms import upkeep
 from anonrisk.releases.ledger.ledger import Ledger
 
 ASKED = {"scope": "insurer", **WORK}
@@ -117,7 +117,7 @@ def test_a_disk_that_takes_nothing_loses_nothing(folder, keeper, statement, mess
 
 def test_a_disk_that_fills_up_in_the_middle_of_a_rotation(folder, keeper, monkeypatch):
     issued = keeper.issue_all(PEOPLE, **ASKED)
-    monkeypatch.setattr(rotation, "PART", 2)
+    monkeypatch.setattr(upkeep, "PART", 2)
     with bad_disk_after(monkeypatch, parts=2), pytest.raises(StoreError, match="the disk is full"):
         keeper.rotate(OTHER, **WORK)
     rows = rows_of(folder / "store.db", "SELECT epoch FROM anonrisk_identity")
@@ -171,15 +171,15 @@ def test_a_folder_that_is_gone_and_comes_back(folder, keeper):
 def test_a_clock_that_goes_back_in_the_middle_of_a_rotation(keeper, monkeypatch):
     clock = Clock(monkeypatch)
     issued = keeper.issue_all(PEOPLE[:4], **ASKED)
-    monkeypatch.setattr(rotation, "PART", 1)
-    real = rotation._renewed
+    monkeypatch.setattr(upkeep, "PART", 1)
+    real = upkeep._renewed
 
     def renewed(turn, row):
         clock.forward(minutes=-2)
         return real(turn, row)
 
     with monkeypatch.context() as patched:
-        patched.setattr(rotation, "_renewed", renewed)
+        patched.setattr(upkeep, "_renewed", renewed)
         # Two and four minutes are what clocks differ by; after the third part it is six.
         with pytest.raises(StoreError, match=r"is 0:06:00 behind the last event"):
             keeper.rotate(OTHER, **WORK)

@@ -21,7 +21,7 @@ pytest.importorskip("cryptography")
 from kept import WHY, WORK, Clock, do_not_wait, grant, opened
 
 from anonrisk.identity import Event, IdentityProtector
-from anonrisk.pseudonyms import clock
+from anonrisk.pseudonyms import hash_chain
 from anonrisk.pseudonyms.rights import ANY, DAY, Keeping, StoreSettings
 
 SERVER = pytest.param("postgresql", marks=pytest.mark.nightly)
@@ -309,7 +309,7 @@ def test_eight_processes_keep_to_a_volume(request, tmp_path, kind):
 # ---- against an oracle ---------------------------------------------------------------------
 
 PEOPLE, SCOPES = ("ann", "bob"), ("a", "b")
-START = clock.microseconds(datetime(2026, 1, 1, tzinfo=UTC))
+START = hash_chain.microseconds(datetime(2026, 1, 1, tzinfo=UTC))
 RIGHTS = st.sampled_from([("issue", "a"), ("issue", "b"), ("issue", ANY), ("convert", ANY)])
 
 
@@ -321,7 +321,7 @@ def histories(draw):
         kind = draw(st.sampled_from(["grant", "revoke", "issue", "issue", "convert", "clock"]))
         hours = draw(st.integers(0, 30))
         at += (-hours if kind == "clock" else hours // 3) * DAY // 24
-        told = {"number": number, "at": clock.written(at), "by": draw(st.sampled_from(PEOPLE))}
+        told = {"number": number, "at": hash_chain.written(at), "by": draw(st.sampled_from(PEOPLE))}
         if kind in ("grant", "revoke"):
             action, scope = draw(RIGHTS)
             per_day = draw(st.integers(1, 6)) if kind == "grant" else None

@@ -23,7 +23,7 @@ from anonrisk.errors import (
     WrongKeyError,
 )
 from anonrisk.identity import IdentityProtector
-from anonrisk.pseudonyms import rotation
+from anonrisk.pseudonyms import upkeep
 from anonrisk.pseudonyms.hash_chain import linked
 from anonrisk.pseudonyms.keys import Key
 from anonrisk.pseudonyms.store import AUDIT
@@ -84,8 +84,8 @@ class StoppedError(Exception):
 
 def interrupt(monkeypatch, parts):
     """Let a rotation die after so many parts of one row."""
-    monkeypatch.setattr(rotation, "PART", 1)
-    real, left = rotation._renewed, [parts]
+    monkeypatch.setattr(upkeep, "PART", 1)
+    real, left = upkeep._renewed, [parts]
 
     def renewed(turn, row):
         if not left[0]:
@@ -93,7 +93,7 @@ def interrupt(monkeypatch, parts):
         left[0] -= 1
         return real(turn, row)
 
-    monkeypatch.setattr(rotation, "_renewed", renewed)
+    monkeypatch.setattr(upkeep, "_renewed", renewed)
 
 
 def test_everybody_is_revealed_as_before_and_issued_anew(url, keeper):

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from anonrisk import Policy
 from anonrisk.cli import main
-from anonrisk.engines.pandas.read import read
-from anonrisk.engines.pandas.write import write
+from anonrisk.engines.pandas.files import read, write
 from anonrisk.engines.reading.files import Inferred, TextFormat, Wanted
 
 NUMBERS = st.one_of(

@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 
 import anonrisk
-from anonrisk.core.interrupt import interruptible
+from anonrisk.core.progress import interruptible
 from anonrisk.errors import StoppedWarning
-from anonrisk.measures.minimal import _Search
+from anonrisk.measures.find_qids import _Search
 
 PEOPLE = pd.DataFrame(
     {
@@ -95,7 +95,7 @@ def marked(result, *words):
 @pytest.mark.slow
 def test_sets_found_so_far_are_minimal_and_no_decided_one_is_missing():
     whole, left = partial_results(
-        lambda: anonrisk.find_qids(PEOPLE, alpha=0.3), "measures/minimal.py"
+        lambda: anonrisk.find_qids(PEOPLE, alpha=0.3), "measures/find_qids.py"
     )
     everything = {found.columns for found in whole.sets}
     for report in left:

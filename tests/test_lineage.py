@@ -11,8 +11,8 @@ from released import manifest_of
 
 from anonrisk.cli import main
 from anonrisk.policy import Policy
-from anonrisk.releases.ledger.lineage import openlineage, prov
-from anonrisk.releases.release.published_table import PublishedTable
+from anonrisk.releases.ledger.manifest import openlineage, prov
+from anonrisk.releases.release.published_files import PublishedTable
 
 pd = pytest.importorskip("pandas")
 

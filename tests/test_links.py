@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 from anonrisk import errors
 from anonrisk.measures.counts import bounds
-from anonrisk.releases.links.link import Link
-from anonrisk.releases.links.links import linked
-from anonrisk.releases.links.sizes import LinkedSizes, MatchedTable
+from anonrisk.releases.links import Link, LinkedSizes, MatchedTable, linked
 
 PATIENTS = {"id": [1, 2, 3, 4, 5], "zip": ["a", "a", "b", "b", None]}
 VISITS = {"id": [1, 1, 2, 3, 4, 9], "day": [1, 2, 1, 2, 2, 1]}
@@ -307,7 +305,7 @@ def test_what_cannot_be_joined_is_refused_in_words():
 def test_on_spark_tables_are_grouped_and_joined_where_they_are(frame, monkeypatch):
     if frame.kind != "spark":
         pytest.skip("of Spark")
-    from anonrisk.engines.spark import SparkEngine, linked_tables
+    from anonrisk.engines.spark import SparkEngine, count
 
     def nothing(*_):
         raise AssertionError("persons came to the driver")
@@ -319,7 +317,7 @@ def test_on_spark_tables_are_grouped_and_joined_where_they_are(frame, monkeypatc
     with pytest.raises(errors.UnsupportedColumnError, match="'id' is integer, 'id' is text"):
         linked(tables | {"visits": text}, LINK, QIDS)
     # Six persons, of whom one has two combinations.
-    monkeypatch.setattr(linked_tables, "MOST", 6)
+    monkeypatch.setattr(count, "MOST", 6)
     with pytest.raises(errors.TooManyClassesError, match="have 7 combinations of classes"):
         linked(tables, LINK, QIDS)
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from anonrisk.engines.numpy.table import Codes
 from anonrisk.errors import ArgumentError
-from anonrisk.planning.suppress import local_suppression
-from anonrisk.planning.suppress.local_suppression import choose_cells, sets_by_cost
+from anonrisk.planning.suppress import left_out
+from anonrisk.planning.suppress.left_out import choose_cells, sets_by_cost
 
 
 def match(one, other):
@@ -140,7 +140,7 @@ def test_what_is_called_optimal_is(rows, k, weights):
 
 @pytest.mark.slow
 def test_greedy_choices_hold_without_the_search(monkeypatch):
-    monkeypatch.setattr(local_suppression, "_MAX_SEARCHED", -1)
+    monkeypatch.setattr(left_out, "_MAX_SEARCHED", -1)
     random = np.random.default_rng(7)
     for _ in range(20):
         rows = list(map(tuple, random.choice(list("abc"), (30, 3)).tolist()))
@@ -153,9 +153,9 @@ def test_greedy_choices_hold_without_the_search(monkeypatch):
 def test_a_search_that_is_cut_short_does_not_call_itself_optimal(monkeypatch):
     rows = [tuple(row) for row in ("aax", "abx", "bax", "bbx", "cay", "cby")]
     full = chosen(rows, 2, [1.0] * 3, shared=True)[1]
-    monkeypatch.setattr(local_suppression, "MAX_STEPS", 1)
+    monkeypatch.setattr(left_out, "MAX_STEPS", 1)
     short = chosen(rows, 2, [1.0] * 3, shared=True)[1]
-    monkeypatch.setattr(local_suppression, "MAX_KEYS", 1)
+    monkeypatch.setattr(left_out, "MAX_KEYS", 1)
     none = chosen(rows, 2, [1.0] * 3, shared=True)[1]
     assert full.optimal
     assert not short.optimal
@@ -172,7 +172,7 @@ def test_sets_come_by_cost_then_size_then_from_the_last():
 
 
 def test_many_columns_are_cut_short_and_still_enough(monkeypatch):
-    monkeypatch.setattr(local_suppression, "MAX_SETS", 40)
+    monkeypatch.setattr(left_out, "MAX_SETS", 40)
     sets, complete = sets_by_cost([1.0] * 8)
     assert not complete
     assert [len(alike[0]) for alike in sets] == [1, 2, 3, 4, 5, 6, 7, 8]

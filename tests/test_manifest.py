@@ -34,8 +34,7 @@ from anonrisk.pseudonyms.seal import PublicKey, Signature, SigningKey, signed_by
 from anonrisk.releases.ledger.ledger import Ledger
 from anonrisk.releases.ledger.manifest import Manifest
 from anonrisk.releases.release import published_files as files_module
-from anonrisk.releases.release.published_files import PublishedFile, published_files
-from anonrisk.releases.release.published_table import PublishedTable
+from anonrisk.releases.release.published_files import PublishedFile, PublishedTable, published_files
 
 WAIVER = {
     "budget": "k",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from steps import CELLS, cells_of, refused
 
 from anonrisk import errors
-from anonrisk.measures.recode.optimal import optimal_groups
+from anonrisk.measures.recode.quantiles import optimal_groups
 
 
 def slow_cost(group, cost):

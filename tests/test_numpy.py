@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from anonrisk import errors
 from anonrisk.core import radix
-from anonrisk.engines.numpy import count, match, population, profile, tally
+from anonrisk.engines.numpy import count, match, profile, tally
 from anonrisk.engines.numpy.sets import CodedSets
 from anonrisk.engines.numpy.table import Codes
 from anonrisk.measures.counts import class_profiles
@@ -135,7 +135,7 @@ def test_a_population_is_matched_class_by_class(drawn):
     people = Lists({name: cells * 3 for name, cells in table.columns.items()})
     found = match.matched(table, Question((QID,)), Against(population=people))
     assert found.presence.lowest == found.presence.highest == pytest.approx(1 / 3)
-    sums = population.weighted(table, Question((QID,)), "s")
+    sums = match.weighted(table, Question((QID,)), "s")
     assert sums.total == sum(row["s"] for row in rows)
 
 

@@ -19,7 +19,7 @@ import anonrisk
 from anonrisk import Plan, errors
 from anonrisk.engines.numpy.tally import tally
 from anonrisk.engines.pandas.table import PandasTable
-from anonrisk.measures.recode.labels import extent, of_others, of_rest, rest
+from anonrisk.measures.recode.recoding import extent, of_others, of_rest, rest
 from anonrisk.planning.lattice.offer import offer
 from anonrisk.recode import Bins, DatePart, Keep, MergeRare, Prefix, Star, from_dict
 

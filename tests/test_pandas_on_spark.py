@@ -53,7 +53,7 @@ def test_a_quasi_identifier_in_the_index_is_noticed(ps):
 
 
 def test_counts_need_no_arrow_and_a_java_that_lacks_it_is_named(spark):
-    from anonrisk.engines.spark.guard import guarded
+    from anonrisk.engines.spark.jobs import guarded
     from conftest import arrow_works
 
     key = "spark.sql.execution.arrow.pyspark.enabled"

@@ -20,9 +20,9 @@ from anonrisk import PlanOptions, errors, recode
 from anonrisk.engines import engine_for
 from anonrisk.measures.counts.question import ClassesWithValues
 from anonrisk.measures.counts.tally import Tally
-from anonrisk.measures.recode.labels import extent
+from anonrisk.measures.recode.recoding import extent
 from anonrisk.measures.recode.regions import Parts
-from anonrisk.planning import knows_method, worlds
+from anonrisk.planning import attack, knows_method
 
 HIV = pd.DataFrame({"q": list("aabbbbb"), "s": ["HIV", "HIV", "d1", "d2", "d3", "d4", "d5"]})
 BY_REGION, WHOLE = PlanOptions(method="multidimensional"), PlanOptions(method="full-domain")
@@ -179,7 +179,7 @@ def test_tables_of_counts_are_all_arrangements(rows, random):
     for order in {*permutations(values)}:
         people = [order[end - n : end] for end, n in zip(ends, rows, strict=True)]
         expected[tuple(tuple(p.count(name) for name in names) for p in people)] += 1
-    found = {table: worlds.arrangements(table) for table in worlds.tables_with(rows, columns)}
+    found = {table: attack.arrangements(table) for table in attack.tables_with(rows, columns)}
     assert found == expected
     assert sum(found.values()) * np.prod([factorial(n) for n in columns]) == factorial(sum(rows))
 
@@ -190,9 +190,9 @@ def test_a_bound_is_never_below(cells, monkeypatch):
     qids = [name for name in table if name != "s"]
     plan = table.anon.plan(qids, k=2, ldiv=2, sensitive="s", options=BY_REGION)
     exact = plan.attack(table).by_person("s")
-    for module, name in ((worlds, "_MOST"), (worlds, "_MOST_RUNS"), (knows_method, "_MOST_CELLS")):
+    for module, name in ((attack, "_MOST"), (attack, "_MOST_RUNS"), (knows_method, "_MOST_CELLS")):
         with monkeypatch.context() as patch:
-            patch.setattr(module, name, 1 if module is worlds else 0)
+            patch.setattr(module, name, 1 if module is attack else 0)
             bounded = plan.attack(table)
         (known,) = bounded.credibility
         if known.exact:
@@ -207,7 +207,7 @@ def test_a_bound_is_never_below(cells, monkeypatch):
 
 @pytest.mark.parametrize("shape", [(1_200, 2), (2, 1_200)])
 def test_a_class_of_many_is_not_gone_through(shape):
-    one = worlds.Worlds(np.ones(shape, dtype=np.int64), np.zeros(shape[0], dtype=np.int64), True)
+    one = attack.Worlds(np.ones(shape, dtype=np.int64), np.zeros(shape[0], dtype=np.int64), True)
     assert one.credibilities(lambda _: True) is None
 
 
@@ -216,7 +216,7 @@ def test_tables_that_are_held_at_once_are_few():
     counts = np.zeros((1_002, 96), dtype=np.int64)
     counts[0, :2] = counts[1, 2:] = counts[2:, 0] = 1
     classes = np.append(0, np.arange(1_001))
-    assert worlds.Worlds(counts, classes, True)._choices() is None
+    assert attack.Worlds(counts, classes, True)._choices() is None
 
 
 def test_persons_are_told_by_the_cells_of_the_table():
@@ -241,7 +241,7 @@ def test_a_bound_of_many_persons():
 
 def test_of_too_many_tables_none_is_counted(monkeypatch):
     # A number of arrangements of thousands of persons has thousands of digits.
-    monkeypatch.setattr(worlds, "arrangements", None)
+    monkeypatch.setattr(attack, "arrangements", None)
     table = pd.DataFrame({"q": ["a", "b"] * 2_000, "s": list("xyyy") * 1_000})
     plan = table.anon.plan("q", k=2, ldiv=2, sensitive="s", options=BY_REGION)
     assert not plan.attack(table).credibility[0].exact

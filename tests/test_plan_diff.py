@@ -18,8 +18,7 @@ import anonrisk
 from anonrisk import Plan, errors
 from anonrisk.hierarchy import Hierarchy
 from anonrisk.measures.counts.tally import Domain
-from anonrisk.measures.recode.dates import PARTS
-from anonrisk.measures.recode.nesting import is_within
+from anonrisk.measures.recode.kinds import PARTS, is_within
 from anonrisk.planning.goal import SensitiveGoal
 from anonrisk.planning.suppress.class_rules import ClassRule
 from anonrisk.recode import (

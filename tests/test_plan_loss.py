@@ -18,12 +18,12 @@ from anonrisk import Plan, errors
 from anonrisk.engines.numpy.tally import tally
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.measures.counts.tally import Domain
+from anonrisk.planning import losses
+from anonrisk.planning import losses as range_loss
 from anonrisk.planning.lattice import full_domain
 from anonrisk.planning.lattice.lattice import Lattice
 from anonrisk.planning.lattice.offer import offer
-from anonrisk.planning.losses import discernibility
-from anonrisk.planning.losses import range as range_loss
-from anonrisk.planning.losses.choose import loss_of
+from anonrisk.planning.losses import loss_of
 from anonrisk.recode import Bins, Keep, Prefix, Star
 
 QID = ["age", "zip"]
@@ -448,9 +448,9 @@ def test_what_cannot_be_asked_of_utility():
 
 def test_squares_of_sizes():
     below, above = np.array([1, 3]), np.array([4, 2])
-    sides = discernibility.SquaredSizes().sides(None, 0, below, above)
+    sides = losses.SquaredSizes().sides(None, 0, below, above)
     assert [side.tolist() for side in sides] == [[1, 9], [16, 4]]
-    loss = discernibility.DiscernibilityLoss
+    loss = losses.DiscernibilityLoss
     assert [loss.least_added(None, n, 10) for n in (3, 10, 12)] == [0.7, 0, 0]
 
 

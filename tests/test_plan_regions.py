@@ -21,7 +21,7 @@ import anonrisk
 from anonrisk import Plan, errors
 from anonrisk.measures.counts.tally import Domain
 from anonrisk.measures.recode.edges import fine_dates, fine_edges
-from anonrisk.measures.recode.labels import extent, of_days
+from anonrisk.measures.recode.recoding import extent, of_days
 from anonrisk.measures.recode.regions import NumberRanges, Regions
 from anonrisk.recode import Bins, Keep, Star
 

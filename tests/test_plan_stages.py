@@ -21,7 +21,7 @@ from anonrisk.engines.spark import region
 from anonrisk.measures.counts import bounds
 from anonrisk.measures.counts.change import RecodeByRegion
 from anonrisk.planning.goal import SensitiveGoal
-from anonrisk.planning.losses.choose import ENTROPY
+from anonrisk.planning.losses import ENTROPY
 from anonrisk.planning.regions.large import MAX_JOBS, WHY_IN_STAGES, divide_in_stages, margins_of
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}

@@ -16,7 +16,7 @@ from planned import QIDS, people, with_options
 import anonrisk
 from anonrisk import Plan, errors
 from anonrisk.measures.recode.regions import NumberRanges, Regions
-from anonrisk.planning import plan_steps
+from anonrisk.planning import outcome
 from anonrisk.recode import Prefix
 
 METHODS = ["full-domain", "multidimensional"]
@@ -189,7 +189,7 @@ def test_a_count_too_large_leaves_out_who_is_helped(monkeypatch):
     pytest.importorskip("matplotlib")
     table = pd.DataFrame(people())
     known = table.anon.plan(QIDS, 5, options=anonrisk.PlanOptions(method="full-domain"))
-    monkeypatch.setattr(plan_steps, "MAX_WORK", 100)
+    monkeypatch.setattr(outcome, "MAX_WORK", 100)
     plan = table.anon.plan(QIDS, 5, options=anonrisk.PlanOptions(method="full-domain"))
     assert [(s.helped, s.n_below) for s in plan.steps] == [(None, None)] * len(QIDS)
     assert {s.column: s.loss for s in plan.steps} == {s.column: s.loss for s in known.steps}

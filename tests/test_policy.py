@@ -504,7 +504,7 @@ def accepts(given):
 
 
 def everything():
-    from anonrisk.policy import document as text
+    from anonrisk.policy import fields as text
 
     return text.from_yaml(EVERYTHING)
 

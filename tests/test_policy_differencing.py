@@ -13,7 +13,7 @@ import anonrisk
 from anonrisk import Policy
 from anonrisk.errors import PolicyError
 from anonrisk.policy.budgets.base import Value
-from anonrisk.policy.problem import Problem
+from anonrisk.policy.evidence import Problem
 from anonrisk.releases.compare.compare import compare_all, compare_states
 
 MARCH = pd.DataFrame(

@@ -36,7 +36,7 @@ from anonrisk.predict.population import (
 from anonrisk.predict.population.bounds import Programme, certainties
 from anonrisk.predict.population.models import _law
 from anonrisk.predict.population.pitman import fit
-from anonrisk.predict.population.special import digamma_rise, log_rising
+from anonrisk.predict.stirling import digamma_rise, log_rising
 
 
 def histogram(counts):

@@ -14,7 +14,7 @@ import pytest
 import anonrisk
 from anonrisk.cli.pre_commit import check_each, policy_beside
 from anonrisk.engines.reading.files import find
-from anonrisk.engines.reading.packed import SUFFIXES
+from anonrisk.engines.reading.raw_files import SUFFIXES
 
 ROOT = Path(__file__).parents[1]
 PEOPLE = "zip,age\n1,30\n1,30\n2,30\n2,30\n"

@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 from scipy.stats import multinomial
 
 from anonrisk import ClassSizes, errors, predict
-from anonrisk.predict import Distribution, contour, density_limit, law, moments, stirling, subgroup
+from anonrisk.predict import (
+    Distribution,
+    another_group,
+    contour,
+    density_limit,
+    law,
+    moments,
+    stirling,
+)
 from anonrisk.predict.independent import Binomial, Poisson
 from anonrisk.predict.moments import covariance, expected_below, variance_below
 
@@ -337,9 +345,9 @@ def test_sums_over_pairs_gathered_at_few_points(k, monkeypatch):
     n = int(counts.sum())
     k = min(k, n - 5)
     monkeypatch.setattr(moments, "_FEW", 0)
-    found = moments.variance(known.p, known.values, k), subgroup.variance(sizes, classes, n, k)
+    found = moments.variance(known.p, known.values, k), another_group.variance(sizes, classes, n, k)
     monkeypatch.setattr(moments, "_FEW", 10**12)
-    exact = moments.variance(known.p, known.values, k), subgroup.variance(sizes, classes, n, k)
+    exact = moments.variance(known.p, known.values, k), another_group.variance(sizes, classes, n, k)
     assert found == pytest.approx(exact, rel=1e-9)
 
 

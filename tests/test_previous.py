@@ -12,7 +12,7 @@ from planned import QIDS, people, with_options
 import anonrisk
 from anonrisk import Plan, Policy, errors
 from anonrisk.hierarchy import Hierarchy
-from anonrisk.measures.recode.nesting import is_within
+from anonrisk.measures.recode.kinds import is_within
 from anonrisk.recode import Bins, DatePart, Keep, Level, MergeRare, Prefix, Star
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}

@@ -41,14 +41,11 @@ from anonrisk.recode import Prefix
 from anonrisk.releases.ledger.chain import Chain
 from anonrisk.releases.ledger.ledger import Ledger
 from anonrisk.releases.ledger.manifest import Manifest
-from anonrisk.releases.links.link import Link
-from anonrisk.releases.links.links import linked
-from anonrisk.releases.release.approvals import Approval
-from anonrisk.releases.release.explanation import MendTrial
-from anonrisk.releases.release.published_files import PublishedFile
-from anonrisk.releases.release.published_table import PublishedTable
+from anonrisk.releases.links import Link, linked
+from anonrisk.releases.release.approvals import Approval, Waiver
+from anonrisk.releases.release.published_files import PublishedFile, PublishedTable
 from anonrisk.releases.release.release import Release
-from anonrisk.releases.release.waivers import Waiver
+from anonrisk.releases.release.verdict import MendTrial
 
 NAMES = ("zip", "year of birth", "sex", "illness", "who", "when")
 LONG = (

@@ -16,8 +16,7 @@ from planned import with_options
 
 import anonrisk
 from anonrisk.core import progress
-from anonrisk.core.interrupt import interruptible
-from anonrisk.core.progress import Told, shown, tell
+from anonrisk.core.progress import Told, interruptible, shown, tell
 from anonrisk.errors import StoppedWarning
 
 WIPED = "\r\033[K"
@@ -338,7 +337,7 @@ def test_long_work_tells_and_is_silent(word, frame, monkeypatch, capsys):
 
 def test_a_search_tells_of_each_size_by_itself(monkeypatch):
     told = []
-    monkeypatch.setattr("anonrisk.measures.minimal.tell", lambda *one: told.append(Told(*one)))
+    monkeypatch.setattr("anonrisk.measures.find_qids.tell", lambda *one: told.append(Told(*one)))
     anonrisk.find_qids(pd.DataFrame(PEOPLE), alpha=0.4)
     assert [one.total for one in told] == sorted((one.total for one in told), reverse=True)
     assert told[0] == Told("0 found, sets of 1 column decided", 0, 3)

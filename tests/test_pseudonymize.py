@@ -418,7 +418,7 @@ def test_executors_need_nothing_of_ours(spark):
 
     from pyspark import cloudpickle
 
-    from anonrisk.engines.spark.pseudonym import _function
+    from anonrisk.engines.spark.rewrite import _function
     from anonrisk.pseudonyms.pseudonym import Form, Pseudonymisation
 
     sent = cloudpickle.dumps(

@@ -13,7 +13,7 @@ from scipy import stats
 
 from anonrisk import errors
 from anonrisk.measures.recode.edges import optimal_bins, quantile_bins, sampled_bins
-from anonrisk.measures.recode.optimal import optimal_groups
+from anonrisk.measures.recode.quantiles import optimal_groups
 from anonrisk.recode import (
     normalised_error,
     quantile_map,
@@ -200,7 +200,7 @@ def test_many_at_once_are_as_one_by_one(cost, monkeypatch):
     values, counts = np.sort(rng.lognormal(0, 1, 300)), rng.integers(1, 5, 300)
     found = optimal_groups(values, counts, 25, cost)
     for at_once in (1, 7, 100):
-        monkeypatch.setattr("anonrisk.measures.recode.optimal._AT_ONCE", at_once)
+        monkeypatch.setattr("anonrisk.measures.recode.quantiles._AT_ONCE", at_once)
         assert optimal_groups(values, counts, 25, cost) == found
 
 

@@ -15,9 +15,8 @@ from anonrisk import Policy
 from anonrisk.errors import ArgumentError, ReleaseBlocked
 from anonrisk.policy.finding import unknown
 from anonrisk.policy.verdict import Verdict
-from anonrisk.releases.release.approvals import Approval, finding
+from anonrisk.releases.release.approvals import Approval, Waiver, finding, waive
 from anonrisk.releases.release.verdict import ReleaseVerdict
-from anonrisk.releases.release.waivers import Waiver, waive
 
 GOOD = pd.DataFrame({"zip": list("aabb")})
 BAD = pd.DataFrame({"zip": list("aab")})

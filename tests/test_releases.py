@@ -16,7 +16,7 @@ from keys import KEY, approvers, person
 
 import anonrisk
 from anonrisk import Ledger, Policy, Release, ReleaseBlocked, ReleaseVerdict
-from anonrisk.cli import junit, sarif
+from anonrisk.cli import formats
 from anonrisk.cli.outcome import Outcome
 from anonrisk.engines.reading.files import FORMATS
 from anonrisk.errors import (
@@ -29,7 +29,7 @@ from anonrisk.errors import (
 )
 from anonrisk.releases.release import check as release_check
 from anonrisk.releases.release import parts as release_parts
-from anonrisk.releases.release.table_files import TableFiles
+from anonrisk.releases.release.contents import TableFiles
 
 pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
 
@@ -369,8 +369,8 @@ def test_a_join_that_matches_hardly_anybody_is_seen_everywhere():
         verdict.to_markdown(),
         verdict.to_json(),
         verdict.report().to_html(),
-        junit.document(outcome),
-        sarif.document(outcome, given),
+        formats.junit_document(outcome),
+        formats.sarif_document(outcome, given),
     ):
         plain = " ".join(text.split())
         assert f"oined: people and visits; {told}" in plain

@@ -17,7 +17,7 @@ from keys import KEY
 import anonrisk
 from anonrisk import Ledger, Policy, Release
 from anonrisk.errors import PolicyError
-from anonrisk.releases.compare.renewed import CHANCE, chance_by_churn
+from anonrisk.releases.compare.comparison import CHANCE, chance_by_churn
 
 POLICY = {
     "quasi": "zip",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import anonrisk
 from anonrisk import Roles
-from anonrisk.core.role_words import WORDS
+from anonrisk.core.roles_documents import WORDS
 from anonrisk.errors import RoleConflictError, RolesDocumentError, RolesNotGivenError
 
 # Written by frictionless 5.21 and dbt-core 1.10, and as the two catalogues export.

@@ -192,14 +192,14 @@ def test_names_stay_names(check, name):
 
 
 def test_every_budget_says_in_a_sentence_what_it_is():
-    from anonrisk.cli.sarif import _rule
+    from anonrisk.cli.formats import _rule
 
     for key in ("risk.prosecutor.highest", *(key for key in BUDGETS if key != "risk")):
         assert len(_rule(key)["shortDescription"]["text"]) > len(key)
 
 
 def test_everything_else_that_a_finding_may_be_about_has_a_rule_too():
-    from anonrisk.cli.sarif import _BESIDE
+    from anonrisk.cli.formats import _BESIDE
     from anonrisk.policy.finding import _OTHERS
 
     assert set(_BESIDE) == set(_OTHERS)

@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 
 import anonrisk
 from anonrisk.cli import main
-from anonrisk.engines.pandas.read import read as pandas_read
+from anonrisk.engines.pandas.files import read as pandas_read
 from anonrisk.engines.reading import files, large
-from anonrisk.engines.reading.private_folder import PREFIX, PrivateFolder
+from anonrisk.engines.reading.raw_files import PREFIX, PrivateFolder
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
@@ -37,7 +37,7 @@ from anonrisk.errors import (
     UnreadableTableError,
     UnsupportedColumnError,
 )
-from anonrisk.releases.release.table_files import TableFiles
+from anonrisk.releases.release.contents import TableFiles
 
 pa = pytest.importorskip("pyarrow")
 duckdb = pytest.importorskip("duckdb")

@@ -11,7 +11,7 @@ import pytest
 
 from anonrisk.errors import ArgumentError, MissingLibraryError, StoreError
 from anonrisk.pseudonyms.keys import Key
-from anonrisk.pseudonyms.sealing import Opened, Sealer
+from anonrisk.pseudonyms.store import Opened, Sealer
 
 aead = pytest.importorskip("cryptography.hazmat.primitives.ciphers.aead", reason="extra 'store'")
 

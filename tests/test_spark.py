@@ -134,20 +134,20 @@ def test_groups_are_two_jobs(big, jobs):
 
 
 def test_wildcards_are_a_small_job_and_one_over_one_scan(plain, jobs, monkeypatch):
-    from anonrisk.engines.spark import wildcard
+    from anonrisk.engines.spark import count
 
     table = plain.range(2_000, numPartitions=2).selectExpr(
         "if(id % 7 = 0, null, id % 5) as a", "if(id % 3 = 0, null, id % 4) as b"
     )
     seen = []
-    fetch = wildcard.SparkMatchedKeys.fetch
+    fetch = count.SparkMatchedKeys.fetch
 
     def recorded(self, asked, most):
         rows = fetch(self, asked, most)
         seen.append((asked._jdf.queryExecution().executedPlan().toString(), len(rows)))
         return rows
 
-    monkeypatch.setattr(wildcard.SparkMatchedKeys, "fetch", recorded)
+    monkeypatch.setattr(count.SparkMatchedKeys, "fetch", recorded)
     plain.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     try:
         assert jobs(lambda: table.anon.k(["a", "b"], missing="wildcard")) == 2

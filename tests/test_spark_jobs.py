@@ -14,7 +14,7 @@ import pytest
 from pyspark import SparkContext
 
 import anonrisk
-from anonrisk.engines.spark import guard, jobs
+from anonrisk.engines.spark import jobs
 
 SPARK = Path(anonrisk.__file__).parent / "engines" / "spark"
 ACTIONS = {
@@ -80,21 +80,21 @@ def theirs():
 def test_ctrl_c_waits_until_spark_was_told_all(theirs):
     handler, reached = theirs
     done = []
-    with pytest.raises(KeyboardInterrupt), guard.guarded("plan"):  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), jobs.guarded("plan"):  # noqa: PT012
         press()
         done.append("plan")
     assert (done, reached) == (["plan"], [])
     assert signal.getsignal(signal.SIGINT) is handler
     # Nothing is left for the next call.
-    with guard.guarded("plan"):
+    with jobs.guarded("plan"):
         pass
     # Who presses twice does not want to wait.
-    with pytest.raises(KeyboardInterrupt), guard.guarded("plan"):  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), jobs.guarded("plan"):  # noqa: PT012
         press()
         press()
         done.append("never")
     assert done == ["plan"]
-    with guard.guarded("plan"):
+    with jobs.guarded("plan"):
         pass
 
 
@@ -103,12 +103,12 @@ def test_handlers_of_others_stay():
     pressed = []
     was = signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
     try:
-        with guard.guarded("plan"):
+        with jobs.guarded("plan"):
             press()
         assert pressed == [True]
         signal.signal(signal.SIGINT, signal.default_int_handler)
         mine = lambda *_: None  # noqa: E731
-        with guard.guarded("begin a session"):
+        with jobs.guarded("begin a session"):
             signal.signal(signal.SIGINT, mine)
         assert signal.getsignal(signal.SIGINT) is mine
     finally:
@@ -116,7 +116,7 @@ def test_handlers_of_others_stay():
 
 
 def test_what_others_write_into_the_log_is_theirs(caplog):
-    with guard.guarded("work"):
+    with jobs.guarded("work"):
         logging.warning("mine")  # noqa: LOG015
         logging.getLogger("py4j").warning("a cell")
     assert [record.getMessage() for record in caplog.records] == ["mine"]
@@ -260,7 +260,7 @@ def test_ctrl_c_ends_a_job_that_is_still_planned(spark):
         return endless(spark).selectExpr("sum(q)").collect()
 
     pressing(begun.is_set)
-    with pytest.raises(KeyboardInterrupt), guard.guarded("plan for long"):
+    with pytest.raises(KeyboardInterrupt), jobs.guarded("plan for long"):
         jobs.run(spark, slow_plan)
     until(lambda: not ours(), 10)
 

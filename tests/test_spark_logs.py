@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from anonrisk import errors
-from anonrisk.engines.spark import guard
+from anonrisk.engines.spark import jobs
 
 pytest.importorskip("pyspark")
 
@@ -26,7 +26,7 @@ def heard():
     named = [root, *(logging.getLogger(name) for name in ("py4j", "pyspark"))]
     before = [logger.level for logger in named]
     # Some other library may have cut a logger off from those above it.
-    listened = [root, *(logger for logger in set(guard._loggers()) if not logger.propagate)]
+    listened = [root, *(logger for logger in set(jobs._loggers()) if not logger.propagate)]
     for logger in listened:
         logger.addHandler(ear)
     for logger in named:
@@ -45,7 +45,7 @@ def telltale():
 
 
 def test_contexts_that_overlap_leave_nothing_behind(heard):
-    first, second = guard._in_silence(), guard._in_silence()
+    first, second = jobs._in_silence(), jobs._in_silence()
     first.__enter__()
     second.__enter__()
     telltale().error("both")
@@ -63,13 +63,13 @@ def test_threads_that_overlap_do_not_disturb_each_other(heard):
     entered, left = threading.Barrier(3, timeout=10), threading.Barrier(3, timeout=10)
 
     def early():
-        with guard._in_silence():
+        with jobs._in_silence():
             entered.wait()
         telltale().error("first, outside")
         left.wait()
 
     def late():
-        with guard._in_silence():
+        with jobs._in_silence():
             entered.wait()
             left.wait()
             telltale().error("second, inside")
@@ -90,13 +90,13 @@ def test_threads_that_overlap_do_not_disturb_each_other(heard):
 
 def test_the_filter_is_added_once():
     for _ in range(3):
-        with guard._in_silence():
+        with jobs._in_silence():
             pass
-    assert telltale().filters.count(guard._WITHHOLD) == 1
+    assert telltale().filters.count(jobs._WITHHOLD) == 1
 
 
 def test_an_error_ends_the_silence(heard):
-    with pytest.raises(errors.EngineError), guard.guarded("work"):
+    with pytest.raises(errors.EngineError), jobs.guarded("work"):
         raise ValueError
     telltale().error("after")
     assert len(heard) == 1
@@ -111,7 +111,7 @@ def test_an_error_ends_the_silence(heard):
     ],
 )
 def test_of_a_java_that_spark_does_not_know_it_is_said_which_go_with_it(said):
-    with pytest.raises(errors.EngineError) as raised, guard.guarded("count"):
+    with pytest.raises(errors.EngineError) as raised, jobs.guarded("count"):
         raise RuntimeError(said)
     assert str(raised.value).startswith("Spark could not count with this Java, or without one: ")
     assert "Spark 3.5 goes with Java 8, 11 or 17, Spark 4 with Java 17 or 21" in str(raised.value)

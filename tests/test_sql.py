@@ -259,7 +259,7 @@ def test_fields_of_structs_are_published_too(connection):
     import sqlalchemy as sa
 
     from anonrisk.policy import release_rules
-    from anonrisk.policy.table import published_by
+    from anonrisk.policy.measure import published_by
 
     if connection.dialect.name == "sqlite":
         databases.write(connection, "nested_people", {"person": ["Ann"], "ward": ["w"]})

@@ -204,7 +204,7 @@ def test_columns_may_have_the_names_of_ours(engine, name):
 def test_instants_with_a_zone_need_a_package_of_duckdbs(monkeypatch):
     duckdb = pytest.importorskip("duckdb")
     monkeypatch.setitem(sys.modules, "pytz", None)
-    monkeypatch.setattr("anonrisk.engines.sql.guard.find_spec", lambda _: None)
+    monkeypatch.setattr("anonrisk.engines.sql.database.find_spec", lambda _: None)
     query = "SELECT 1 AS zip, TIMESTAMPTZ '2020-01-01 00:00:00+00' AS seen"
     table = anonrisk.sql.table(duckdb.connect(), query)
     assert table.anon.k("seen") == 1
@@ -353,10 +353,10 @@ NEEDED = {
 
 
 def test_words_that_change_a_table_are_refused_before_any_statement(engine, monkeypatch):
-    from anonrisk.engines.sql import reading
+    from anonrisk.engines.sql import source
 
     table = anonrisk.sql.table(engine, "people", quasi=["zip", "Age"])
-    monkeypatch.setattr(reading, "guarded", lambda _: pytest.fail("a statement was sent"))
+    monkeypatch.setattr(source, "guarded", lambda _: pytest.fail("a statement was sent"))
     for word in ("apply", "generalize", "perturb", "pseudonymize", "trajectory"):
         says = f"^'{word}' is not available for a table in a database"
         more = NEEDED.get(word, {})

@@ -24,7 +24,7 @@ from anonrisk.errors import (
 )
 from anonrisk.pseudonyms.keys import Key
 from anonrisk.releases.ledger.manifest import Manifest
-from anonrisk.releases.state.file import STATE_FILE
+from anonrisk.releases.state.keyed_file import STATE_FILE
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -220,7 +220,7 @@ KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
 from anonrisk.releases.ledger.manifest import Manifest
-from anonrisk.releases.state.file import STATE_FILE
+from anonrisk.releases.state.keyed_file import STATE_FILE
 
 path, old, new = Path(sys.argv[1]), b"old" * int(sys.argv[2]), b"new" * int(sys.argv[2])
 

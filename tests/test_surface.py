@@ -19,7 +19,7 @@ import pytest
 import anonrisk
 from anonrisk import accessor, errors, releases, reporting
 from anonrisk.accessor import FUNCTIONS, METHODS, NOT_METHODS, AnonAccessor
-from anonrisk.api.asking import RENAMED
+from anonrisk.api.question import RENAMED
 
 ROOT = Path(__file__).parents[1]
 CELLS = {"zip": ["a", "a", "b"], "age": [1, 2, 2], "who": [1, 2, 3]}

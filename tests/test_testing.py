@@ -20,7 +20,7 @@ from anonrisk import testing
 from anonrisk.accessor import FUNCTIONS, ON_CLASSES
 from anonrisk.errors import ArgumentError
 from anonrisk.testing.__main__ import main
-from anonrisk.testing.cells import SmallColumn
+from anonrisk.testing.case import SmallColumn
 from anonrisk.testing.tables import KINDS
 
 HAND = tuple(validation.by_hand())

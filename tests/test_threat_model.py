@@ -31,7 +31,7 @@ from anonrisk.errors import (
     WrongKeyError,
 )
 from anonrisk.keys import Key
-from anonrisk.pseudonyms import clock
+from anonrisk.pseudonyms import hash_chain
 from anonrisk.pseudonyms.pseudonym import Form, Pseudonymisation
 from anonrisk.releases.release.approvals import Approval, counted
 
@@ -487,7 +487,7 @@ def test_who_may_issue_looks_up_the_names_that_they_know_and_that_is_on_record(s
 
 
 def test_the_volume_of_a_day_ends_it(store, monkeypatch):
-    start = clock.now()
+    start = hash_chain.now()
     with opened(store) as keeper:
         keeper.grant("temp", "issue", scope="insurer", per_day=3, by="officer", **WHY)
         asked = {"scope": "insurer", "by": "temp", **WHY}
@@ -501,10 +501,10 @@ def test_the_volume_of_a_day_ends_it(store, monkeypatch):
                 keeper.issue(again, **asked)
         with pytest.raises(NotAllowedError):
             keeper.issue("a", scope="hospital", by="temp", **WHY)
-        monkeypatch.setattr(clock, "now", lambda: start + dt.timedelta(hours=23))
+        monkeypatch.setattr(hash_chain, "now", lambda: start + dt.timedelta(hours=23))
         with pytest.raises(NotAllowedError):
             keeper.issue("d", **asked)
-        monkeypatch.setattr(clock, "now", lambda: start + dt.timedelta(hours=25))
+        monkeypatch.setattr(hash_chain, "now", lambda: start + dt.timedelta(hours=25))
         keeper.issue("d", **asked)
         outcomes = [event.outcome for event in keeper.audit(by="officer") if event.by == "temp"]
     assert outcomes == ["done", "refused", "done", *["refused"] * 4, "done"]
@@ -565,14 +565,14 @@ def test_a_pseudonym_of_a_period_is_not_known_to_the_keeper(store):
 
 
 def test_a_clock_set_back_stops_everything_until_somebody_accepts_it(store, anns, monkeypatch):
-    start = clock.now()
+    start = hash_chain.now()
     asked = {"scope": "insurer", "by": "doctor", **WHY}
     with opened(store) as keeper:
-        monkeypatch.setattr(clock, "now", lambda: start - dt.timedelta(minutes=4))
+        monkeypatch.setattr(hash_chain, "now", lambda: start - dt.timedelta(minutes=4))
         keeper.reveal(anns, **asked)
         times = [event["at"] for event in map(store.event, range(1, store.last() + 1))]
         assert times == sorted(times)
-        monkeypatch.setattr(clock, "now", lambda: start - dt.timedelta(hours=2))
+        monkeypatch.setattr(hash_chain, "now", lambda: start - dt.timedelta(hours=2))
         before = store.last()
         with pytest.raises(StoreError, match="behind the last event"):
             keeper.reveal(anns, **asked)
@@ -584,14 +584,14 @@ def test_a_clock_set_back_stops_everything_until_somebody_accepts_it(store, anns
 
 
 def test_a_clock_set_forward_gives_a_new_volume_and_stands_in_the_audit(store, monkeypatch):
-    start = clock.now()
+    start = hash_chain.now()
     asked = {"scope": "insurer", "by": "clerk", **WHY}
     with opened(store) as keeper:
         with pytest.raises(NotAllowedError):
             keeper.issue_all(list("abcdef"), **asked)
-        monkeypatch.setattr(clock, "now", lambda: start + dt.timedelta(days=2))
+        monkeypatch.setattr(hash_chain, "now", lambda: start + dt.timedelta(days=2))
         keeper.issue_all(list("abcdef"), **asked)
-        monkeypatch.setattr(clock, "now", lambda: start)
+        monkeypatch.setattr(hash_chain, "now", lambda: start)
         with pytest.raises(StoreError, match="behind the last event"):
             keeper.issue("d", **asked)
     ahead = dt.datetime.fromisoformat(store.event(store.last())["at"]) - start
@@ -674,7 +674,7 @@ def test_keys_that_can_be_guessed_are_refused(secret):
 
 def test_executors_are_given_no_key_but_that_of_pseudonyms():
     cloudpickle = pytest.importorskip("pyspark.cloudpickle")
-    pseudonym = importlib.import_module("anonrisk.engines.spark.pseudonym")
+    pseudonym = importlib.import_module("anonrisk.engines.spark.rewrite")
     asked = Pseudonymisation("who", KEY, Form.of("hex", None), "insurer")
     sent = cloudpickle.dumps(pseudonym._function(asked))
     assert KEY.derived("pseudonym") in sent
@@ -823,12 +823,12 @@ def test_two_copies_around_an_erasure_show_whose_pseudonyms_they_were(store, era
 
 
 def test_an_expired_row_put_back_from_a_backup_is_as_old_as_it_was(store, anns, monkeypatch):
-    start = clock.now()
+    start = hash_chain.now()
     with opened(store) as keeper:
         keeper.grant("desk", "erase", scope="*", per_day=9, by="officer", **WHY)
         keeper.set_retention(keep_identities=30, keep_audit=None, by="officer", **WHY)
     rows = store.rows("SELECT * FROM anonrisk_identity")
-    monkeypatch.setattr(clock, "now", lambda: start + dt.timedelta(days=40))
+    monkeypatch.setattr(hash_chain, "now", lambda: start + dt.timedelta(days=40))
     asked = {"scope": "insurer", "by": "doctor", **WHY}
     with opened(store) as keeper:
         keeper.expire(by="desk", **WHY)
@@ -846,14 +846,14 @@ def test_an_expired_row_put_back_from_a_backup_is_as_old_as_it_was(store, anns, 
 
 
 def test_a_clock_set_forward_lets_everybody_expire(store, anns, monkeypatch):
-    start = clock.now()
+    start = hash_chain.now()
     with opened(store) as keeper:
         keeper.grant("desk", "erase", scope="*", per_day=9, by="officer", **WHY)
         keeper.set_retention(keep_identities=30, keep_audit=None, by="officer", **WHY)
         assert keeper.expire(by="desk", **WHY).identities == 0
-        monkeypatch.setattr(clock, "now", lambda: start + dt.timedelta(days=365))
+        monkeypatch.setattr(hash_chain, "now", lambda: start + dt.timedelta(days=365))
         assert keeper.expire(by="desk", **WHY).identities > 0
-        monkeypatch.setattr(clock, "now", lambda: start)
+        monkeypatch.setattr(hash_chain, "now", lambda: start)
         keeper.accept_clock(by="officer", **WHY)
         with pytest.raises(ErasedError):
             keeper.reveal(anns, scope="insurer", by="doctor", **WHY)
@@ -874,7 +874,7 @@ def test_who_has_the_old_key_forges_rows_until_the_rotation_has_ended(store, ann
     with opened(store) as keeper:
         keeper.grant("keys", "rotate", by="officer", **WHY)
         with monkeypatch.context() as patched:
-            patched.setattr("anonrisk.pseudonyms.rotation._renewed", None)
+            patched.setattr("anonrisk.pseudonyms.upkeep._renewed", None)
             with pytest.raises(StoreError):
                 keeper.rotate(OTHER, by="keys", **WHY)
     bound = store.bound(b"anonrisk sealed identity 2", 1, "insurer", anns)

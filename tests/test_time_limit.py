@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import anonrisk
 from anonrisk import PlanOptions, Policy, errors
-from anonrisk.core.interrupt import limited, time_is_up
+from anonrisk.core.progress import limited, time_is_up
 from anonrisk.engines.numpy.tally import tally
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.measures.recode import Star
@@ -222,7 +222,7 @@ def test_an_explorer_has_all_combinations_of_the_levels_that_there_was_time_for(
 def test_an_explorer_has_a_time_limit_unless_told_otherwise(monkeypatch):
     table = people()
     # As if the minute were over as soon as it began.
-    monkeypatch.setattr(anonrisk.core.interrupt, "monotonic", iter(range(0, 10**6, 61)).__next__)
+    monkeypatch.setattr(anonrisk.core.progress, "monotonic", iter(range(0, 10**6, 61)).__next__)
     short = table.anon.explore(QIDS)
     assert short.summary["partial"]
     every = table.anon.explore(QIDS, time_limit=NEVER)

@@ -175,7 +175,7 @@ def test_many_random_tables_on_pandas(ordered):
 @pytest.mark.slow
 def test_large_lists_of_candidates_and_the_lookup_without_a_bitmap(monkeypatch):
     from anonrisk.engines.numpy import traces as counting
-    from anonrisk.engines.numpy import visits as visiting
+    from anonrisk.engines.numpy import traces as visiting
 
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"u": rng.integers(0, 400, 6_000), "i": rng.zipf(1.5, 6_000) % 40})
@@ -191,7 +191,7 @@ def test_large_lists_of_candidates_and_the_lookup_without_a_bitmap(monkeypatch):
 @pytest.mark.parametrize("ordered", [False, True])
 def test_the_tree_of_sets_finds_who_has_them_all(monkeypatch, worth, ordered):
     from anonrisk.engines.numpy import traces as counting
-    from anonrisk.engines.numpy.visits import Index, Visits
+    from anonrisk.engines.numpy.traces import Index, Visits
 
     monkeypatch.setattr(counting, "_WORTH", worth)
     monkeypatch.setattr(counting, "_AT_ONCE", 17)

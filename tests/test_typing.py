@@ -20,7 +20,7 @@ from keys import KEY
 import anonrisk
 from anonrisk import Policy
 from anonrisk.accessor import FUNCTIONS, METHODS, AnonAccessor
-from anonrisk.core import literals
+from anonrisk.core import types
 from anonrisk.policy.arguments import PolicyArguments
 
 ROOT = Path(__file__).parents[1]
@@ -104,11 +104,11 @@ WORDS = {
 def test_words_for_checkers_are_those_that_are_taken(name):
     said = refused(WORDS[name], pd.DataFrame({"zip": ["a", "a"], "ill": ["x", "y"]}), "?")
     listed = said.partition(" one of ")[2].partition(", not ")[0]
-    assert get_args(getattr(literals, name)) == tuple(re.findall("'(.+?)'", listed))
+    assert get_args(getattr(types, name)) == tuple(re.findall("'(.+?)'", listed))
 
 
 def test_all_words_are_compared():
-    assert {name for name, value in vars(literals).items() if get_args(value)} == set(WORDS)
+    assert {name for name, value in vars(types).items() if get_args(value)} == set(WORDS)
 
 
 def test_a_table_has_its_accessor_by_name(frame):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonrisk import errors
-from anonrisk.measures.recode.labels import of_remainder
+from anonrisk.measures.recode.recoding import of_remainder
 from anonrisk.recode import Bins, Level, Prefix, Star
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}

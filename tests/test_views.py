@@ -11,7 +11,7 @@ import anonrisk
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
-views = pytest.importorskip("anonrisk.engines.arrow.views")
+views = pytest.importorskip("anonrisk.engines.arrow.cells")
 cells = pytest.importorskip("anonrisk.engines.arrow.cells")
 
 pytestmark = pytest.mark.skipif(

@@ -12,12 +12,18 @@ import pandas as pd
 import pytest
 
 from anonrisk import Policy, Verdict
-from anonrisk.cli import junit, markdown, sarif
+from anonrisk.cli import formats
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy.finding import Finding, unknown
-from anonrisk.releases.release.waivers import KEYS, Waiver, refuse_expired, refuse_wrong, waive
-from anonrisk.reporting.limits import limit_row
+from anonrisk.releases.release.approvals import (
+    WAIVER_KEYS,
+    Waiver,
+    refuse_expired,
+    refuse_wrong,
+    waive,
+)
+from anonrisk.reporting.meanings import limit_row
 
 WAIVER = {
     "budget": "k",
@@ -44,7 +50,7 @@ def test_a_waived_budget_stays_broken_and_does_not_block():
     (found,) = after.waived
     assert (found.status, found.severity, found.passed) == ("fail", "waived", False)
     assert (found.value, found.limit, found.margin) == (1, 2, -1)
-    assert found.parameters["waived"] == {key: WAIVER[key] for key in KEYS[2:]}
+    assert found.parameters["waived"] == {key: WAIVER[key] for key in WAIVER_KEYS[2:]}
     assert after.failures == after.warnings == ()
     # Who lets warnings decide has not taken the waiver back.
     assert after.status_with_warnings == "pass"
@@ -140,9 +146,9 @@ def test_the_text_stands_in_every_rendering():
         "text": repr(found),
         "html": found._repr_html_(),
         "json": found.to_json(),
-        "junit": junit.document(outcome),
-        "markdown": markdown.document(outcome),
-        "sarif": sarif.document(outcome, SimpleNamespace(policy="p.yaml", table=["t.csv"])),
+        "junit": formats.junit_document(outcome),
+        "markdown": formats.markdown_document(outcome),
+        "sarif": formats.sarif_document(outcome, SimpleNamespace(policy="p.yaml", table=["t.csv"])),
         "report": limit_row(found.waived[0])["sentence"],
     }
     for name, text in texts.items():

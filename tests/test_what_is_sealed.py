@@ -15,12 +15,12 @@ from keys import KEY
 import anonrisk
 from anonrisk import Ledger, Policy, Release, ReleaseBlocked
 from anonrisk.engines.reading import large
-from anonrisk.engines.reading.private_folder import PREFIX
+from anonrisk.engines.reading.raw_files import PREFIX
 from anonrisk.errors import ManifestError, UnwritableTableError
 from anonrisk.releases.release import check as check_module
 from anonrisk.releases.release import contents as contents_module
 from anonrisk.releases.release import published_files as files_module
-from anonrisk.releases.release.table_files import TableFiles
+from anonrisk.releases.release.contents import TableFiles
 
 pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
 

@@ -16,9 +16,9 @@ from tables import rows_of, to_rows, without_rows
 
 import anonrisk
 from anonrisk import Policy, errors
+from anonrisk.engines.numpy.count import matched_sizes
 from anonrisk.engines.numpy.table import Codes
-from anonrisk.engines.numpy.wildcard import matched_sizes
-from anonrisk.engines.refused import WILDCARD
+from anonrisk.engines.refusals import WILDCARD
 from anonrisk.measures.counts import bounds
 
 NAN = float("nan")

@@ -9,8 +9,7 @@ import pytest
 
 from anonrisk import errors
 from anonrisk.predict import zipf
-from anonrisk.predict.rank_size import power_sums
-from anonrisk.predict.zipf import Zipf, product
+from anonrisk.predict.zipf import Zipf, power_sums, product
 
 D, N = 2_497, 42_598_300
 # Kikuchi & Takahashi print .092 for g; the first two rows of their Table 2 need these.

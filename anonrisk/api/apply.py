@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
-from anonrisk.api.asking import in_one_state
+from anonrisk.api.question import in_one_state
 from anonrisk.core.arguments import one_of
 from anonrisk.core.columns import require
-from anonrisk.core.literals import OnUnseen
-from anonrisk.core.protocols import ChecksTables
 from anonrisk.core.render import kind_name, percent
+from anonrisk.core.types import ChecksTables, OnUnseen
 from anonrisk.engines import engine_for
 from anonrisk.engines.refusals import check_unseen
 from anonrisk.errors import (

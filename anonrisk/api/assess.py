@@ -1,17 +1,18 @@
-"""Many measures in as few passes as possible."""
+"""Many measures in as few passes as possible, and what they say together."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
-from anonrisk.api.assessment import Assessment
 from anonrisk.api.class_sizes import ClassSizes
-from anonrisk.api.question import question_of
+from anonrisk.api.question import in_one_state, question_of
 from anonrisk.api.sensitive import question_about, refuse_closeness, with_distance
+from anonrisk.core import render
 from anonrisk.core.arguments import one_of, positive
-from anonrisk.core.protocols import AssessesTables
-from anonrisk.core.results import Closeness
+from anonrisk.core.columns import nearest
+from anonrisk.core.frozen import dataclass
+from anonrisk.core.results import Closeness, plain
+from anonrisk.core.types import AssessesTables
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.question import Score
 from anonrisk.measures.scores import FORMULAS, MEASURES
@@ -19,12 +20,91 @@ from anonrisk.measures.scores import FORMULAS, MEASURES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    import pandas as pd
+
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Distance, Missing, MissingOrWildcard
+    from anonrisk.core.types import Distance, Missing, MissingOrWildcard
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.question import Question, Sensitive
 
     Values = dict[tuple[str, Any], Any]
+
+# Shares of the records, and chances that are averages over them.
+_SHARES = ("uniqueness", "highest_risk", "average_risk")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Assessment(render.PrintedTable):
+    """What one pass over a table has to say.
+
+    Attributes
+    ----------
+    sizes : ClassSizes
+        The classes of the quasi-identifier; answers for k, uniqueness, risk and more.
+    values : dict of (measure, sensitive column) to number
+        Each measure of each sensitive column; the column is None where a measure has none.
+    """
+
+    sizes: ClassSizes
+    values: dict[tuple[str, Name | None], Any]
+
+    def __getitem__(self, measure: str) -> Any:
+        """Return a measure; of several sensitive columns, the worst."""
+        results = [value for (name, _), value in self.values.items() if name == measure]
+        if not results:
+            known = list(dict.fromkeys(name for name, _ in self.values))
+            raise ArgumentError(
+                f"{measure!r} was not measured{nearest(measure, known) or '; '}"
+                f" There are {', '.join(known)}"
+            )
+        # A measure of class sizes is one number.
+        return MEASURES[measure].worst_of(results) if measure in MEASURES else results[0]
+
+    def of(self, measure: str, sensitive: Name | None) -> Any:
+        """Return a measure of one sensitive column."""
+        try:
+            return self.values[measure, sensitive]
+        except KeyError:
+            raise ArgumentError(f"{measure!r} of {sensitive!r} was not measured") from None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas table: measure, sensitive column, value."""
+        import pandas as pd
+
+        rows = [(name, column, float(value)) for (name, column), value in self.values.items()]
+        return pd.DataFrame(rows, columns=["measure", "sensitive", "value"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that serialise as JSON; no cell of the table is among them."""
+        values = [
+            {
+                "measure": name,
+                "sensitive": plain(column),
+                "value": value if isinstance(value, int) else plain(float(value)),
+                **({"distance": value.distance} if hasattr(value, "distance") else {}),
+            }
+            for (name, column), value in self.values.items()
+        ]
+        return {"sizes": self.sizes.to_dict(), "measures": values}
+
+    def _rows(self) -> list[list[str]]:
+        rows = []
+        for (name, column), value in self.values.items():
+            shown = f"{value:,}" if isinstance(value, int) else f"{float(value):.4g}"
+            if name in _SHARES:
+                shown = render.percent(value)
+            distance = getattr(value, "distance", "")
+            rows.append([name, "" if column is None else render.named(column), shown, distance])
+        return rows
+
+    def _lines(self) -> list[str]:
+        who = "record" if self.sizes.unit is None else "person"
+        people = render.count_of(self.sizes.n_records, who)
+        return [f"{people}, classes of {render.joined(self.sizes.qid)}"]
+
+    def _header(self) -> tuple[str, ...]:
+        return "measure", "sensitive", "value", "distance"
+
 
 # What each says of a table, and how it follows from the classes.
 _OF_SIZES: dict[str, tuple[str, Callable[[ClassSizes], Any]]] = {

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
-from anonrisk.api.asking import in_one_state
-from anonrisk.api.question import question_of
+from anonrisk.api.question import in_one_state, question_of
 from anonrisk.api.sensitive import diversity_score, question_about, refuse_closeness, with_distance
 from anonrisk.core.arguments import not_negative, one_of, positive, whole_number
-from anonrisk.core.literals import Missing
+from anonrisk.core.types import Missing
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.change import BreakingClasses
 from anonrisk.measures.counts.question import Score
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anonrisk.core.columns import FrameT, Name, Names
-    from anonrisk.core.literals import Distance, Diversity, MissingOrWildcard
+    from anonrisk.core.types import Distance, Diversity, MissingOrWildcard
 
 _DEFAULT_K = 5
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
+from anonrisk.api.question import in_one_state
 from anonrisk.api.sensitive import worst
 from anonrisk.core.arguments import one_of
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Likeness, Missing
+    from anonrisk.core.types import Likeness, Missing
 
 
 @in_one_state

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
-from anonrisk.api.question import count_groups, question_of
+from anonrisk.api.question import count_groups, in_one_state, question_of
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import not_negative
 from anonrisk.core.frozen import dataclass
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from anonrisk.core.columns import Name, Names, Qid
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.types import Missing
 
 # Outliers of a box that a picture shows, about.
 _OUTLIERS = 40

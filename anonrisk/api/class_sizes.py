@@ -11,8 +11,8 @@ from anonrisk.measures import risk as _risk
 from anonrisk.measures.counts.class_sizes import ClassCounts
 
 if TYPE_CHECKING:
-    from anonrisk.core.literals import Draw, Method, Model
     from anonrisk.core.results import Divergence, LowerBound
+    from anonrisk.core.types import Draw, Method, Model
     from anonrisk.measures.risk import Risk
     from anonrisk.predict.population import PopulationEstimate
     from anonrisk.predict.prediction import PredictedClasses, Prediction

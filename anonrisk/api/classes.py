@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
 from anonrisk.api.class_sizes import ClassSizes
-from anonrisk.api.question import question_of
+from anonrisk.api.question import in_one_state, question_of
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import MissingOrWildcard
+    from anonrisk.core.types import MissingOrWildcard
 
 
 @in_one_state

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
+from anonrisk.api.question import in_one_state
 from anonrisk.api.risk import matched_of
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Names
-    from anonrisk.core.literals import Missing
-    from anonrisk.measures.counts.matched import Presence
+    from anonrisk.core.types import Missing
+    from anonrisk.measures.counts.population import Presence
 
 
 @in_one_state

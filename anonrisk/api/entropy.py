@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
 from anonrisk.api.classes import classes
+from anonrisk.api.question import in_one_state
 from anonrisk.core.columns import check_missing
 from anonrisk.measures.entropy import check_order
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.types import Missing
 
 
 @in_one_state

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
-from anonrisk.api.question import question_of
+from anonrisk.api.question import in_one_state, question_of
 from anonrisk.api.suda import counter_of
 from anonrisk.measures.explain_risk import Change, RiskExplanation
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.types import Missing
 
 
 @in_one_state

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from anonrisk.api.asking import in_one_state
+from anonrisk.api.question import in_one_state
 from anonrisk.core import column_roles
 from anonrisk.core.arguments import true_or_false, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
-from anonrisk.core.interrupt import interruptible, limited, seconds_of
-from anonrisk.core.progress import shown, tell
+from anonrisk.core.progress import interruptible, limited, seconds_of, shown, tell
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
 from anonrisk.measures import lookalikes
 from anonrisk.measures.counts.counter import DECIDED, number_of_sets
 from anonrisk.measures.counts.question import ManySets, Question
-from anonrisk.measures.minimal import nearest_set, search
+from anonrisk.measures.find_qids import (
+    FoundQid,
+    LookAlike,
+    QidReport,
+    SearchPlan,
+    nearest_set,
+    search,
+)
 from anonrisk.measures.probabilistic import domain_size, share_between
-from anonrisk.measures.qid_report import FoundQid, LookAlike, QidReport, SearchPlan
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names, Qid
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.types import Missing
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.counter import Counter
-    from anonrisk.measures.minimal import MinimalSet, MinimalSets
+    from anonrisk.measures.find_qids import MinimalSet, MinimalSets
 
 
 @overload
@@ -128,7 +133,7 @@ def find_qids(
     Notes
     -----
     Sets are searched by size. One is left out uncounted only where it is proven that it is not
-    minimal or cannot exceed the share; the proofs are in `anonrisk.measures.minimal`. Distinction
+    minimal or cannot exceed the share; the proofs are in `anonrisk.measures.find_qids`. Distinction
     is classes over records, separation the share of pairs that are told apart. The share by domain
     (`domain_share`) is Q1 of Lodha & Thomas, the largest share of singletons to expect where no
     more values are possible than the table shows: information about the domain, no bound on what

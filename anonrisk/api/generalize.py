@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.api.asking import in_one_state
+from anonrisk.api.question import in_one_state
 from anonrisk.api.sensitive import hierarchy_of
 from anonrisk.core.arguments import finite, whole_number
 from anonrisk.core.columns import as_names, require
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import FrameT, Name, Names
-    from anonrisk.core.literals import Part
+    from anonrisk.core.types import Part
     from anonrisk.engines.base import Engine
 
 # Each takes a place while quantiles are counted.

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
 from anonrisk.api.probabilistic_k import measured_domain, population_of
-from anonrisk.measures.probabilistic import share_between
-from anonrisk.measures.probabilistic_k import QidAnswer
+from anonrisk.api.question import in_one_state
+from anonrisk.measures.probabilistic import QidAnswer, share_between
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.types import Missing
 
 
 @in_one_state

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from anonrisk.api.asking import in_one_state
 from anonrisk.api.predict_singletons import counted_for
-from anonrisk.api.question import question_of
+from anonrisk.api.question import in_one_state, question_of
 from anonrisk.core import render
 from anonrisk.core.columns import require
 from anonrisk.core.frozen import dataclass
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anonrisk.core.columns import Name, Names, Qid
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.types import Missing
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.question import Question
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
+from anonrisk.api.question import in_one_state
 from anonrisk.api.risk import matched_of
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.types import Missing
 
 
 @in_one_state

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.api.asking import in_one_state
+from anonrisk.api.question import in_one_state
 from anonrisk.core.columns import as_name, as_names, check_missing, require
 from anonrisk.core.render import kind_name
 from anonrisk.engines import engine_for
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import date, timedelta
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.types import Missing
     from anonrisk.predict.linkability import Linkability
 
 
@@ -126,7 +126,7 @@ def linkability(
       linked, expected       2.0   66.7%
       linked by chance       1.0   33.3%
     """
-    from anonrisk.core.periods import microseconds
+    from anonrisk.core.arguments import microseconds
     from anonrisk.measures.counts.traces import LinkQuestion
     from anonrisk.predict.linkability import Linkability
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk.api.asking import in_one_state
-from anonrisk.api.question import columns_to_change
+from anonrisk.api.question import columns_to_change, in_one_state
 from anonrisk.core.arguments import whole_number
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.change import GroupMeans

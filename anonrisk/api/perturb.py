@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from anonrisk.api.asking import in_one_state
-from anonrisk.api.question import columns_to_change
+from anonrisk.api.question import columns_to_change, in_one_state
 from anonrisk.core.arguments import one_of, positive, whole_number
-from anonrisk.core.literals import Law
+from anonrisk.core.types import Law
 from anonrisk.measures.counts.change import Noise
 
 if TYPE_CHECKING:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
+from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk.api.asking import in_one_state
-from anonrisk.api.loss import loss_word, refuse_weights, target_of
-from anonrisk.api.question import question_of
+from anonrisk.api.question import in_one_state, question_of
 from anonrisk.api.sensitive import (
     DISTANCES,
     diversity_score,
+    loss_word,
     question_about,
     refuse_closeness,
+    refuse_weights,
+    target_of,
     with_distance,
 )
-from anonrisk.api.upstairs import load_policy
 from anonrisk.core import arguments
 from anonrisk.core.arguments import (
     as_percent,
@@ -30,27 +31,32 @@ from anonrisk.core.arguments import (
 from anonrisk.core.columns import require, require_hierarchies
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.progress import shown
-from anonrisk.core.protocols import StatesGoals
 from anonrisk.core.render import kind_name
+from anonrisk.core.types import StatesGoals
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, WeightError
 from anonrisk.measures.counts.question import Score
 from anonrisk.measures.recode import Keep
 from anonrisk.planning.goal import PlanGoal, SensitiveGoal
 from anonrisk.planning.goals import DEFAULT_K, PlanRequest
-from anonrisk.planning.losses.choose import BY_REGION
+from anonrisk.planning.losses import BY_REGION
 from anonrisk.planning.options import PlanOptions, is_number, require_share
 from anonrisk.planning.plan import Plan
-from anonrisk.planning.previous import check_previous
-from anonrisk.planning.search import PlanSearch
+from anonrisk.planning.search import PlanSearch, check_previous
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from anonrisk.core.columns import Name, Names, Qid
-    from anonrisk.core.literals import PlanMethod
+    from anonrisk.core.types import PlanMethod
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.question import Sensitive
+
+
+def load_policy(path: str | PathLike[str]) -> StatesGoals:
+    """Read the policy of a file."""
+    policy: StatesGoals = import_module("anonrisk.policy").Policy.load(path)
+    return policy
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
 from anonrisk.api.predict_singletons import drawn_from
+from anonrisk.api.question import in_one_state
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Draw, Method, Missing
+    from anonrisk.core.types import Draw, Method, Missing
     from anonrisk.predict.prediction import PredictedClasses
 
 

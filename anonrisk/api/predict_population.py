@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
-from anonrisk.api.clustered import clustered_of
-from anonrisk.api.question import question_of
+from anonrisk.api.question import clustered_of, in_one_state, question_of
 from anonrisk.api.risk import against_of
 from anonrisk.core.arguments import whole_number
 from anonrisk.errors import ArgumentError
@@ -14,7 +12,7 @@ from anonrisk.measures.counts.question import IfIndependent, SumsOfWeights
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing, Model
+    from anonrisk.core.types import Missing, Model
     from anonrisk.predict.population import PopulationEstimate
 
 # Weights that sum to something else than the population are not weights of that population.

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
 from anonrisk.api.class_sizes import ClassSizes
-from anonrisk.api.clustered import clustered_of
-from anonrisk.api.question import question_of
+from anonrisk.api.question import clustered_of, in_one_state, question_of
 from anonrisk.core.arguments import positive
 from anonrisk.core.columns import require
 from anonrisk.errors import ArgumentError
@@ -16,9 +14,9 @@ from anonrisk.measures.counts.change import Intervals
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Draw, Method, Missing
+    from anonrisk.core.types import Draw, Method, Missing
     from anonrisk.engines.base import Engine
-    from anonrisk.measures.counts.clustered import ClusteredClasses
+    from anonrisk.measures.counts.population import ClusteredClasses
     from anonrisk.measures.counts.question import Question
     from anonrisk.predict.prediction import Prediction
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
-from anonrisk.api.question import question_of
+from anonrisk.api.question import in_one_state, question_of
 from anonrisk.core.arguments import by_column, whole_number
 from anonrisk.core.columns import nearest
 from anonrisk.errors import ArgumentError
-from anonrisk.measures.probabilistic import domain_size, share_between
-from anonrisk.measures.probabilistic_k import ProbabilisticK
+from anonrisk.measures.probabilistic import ProbabilisticK, domain_size, share_between
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.types import Missing
     from anonrisk.measures.counts.class_sizes import ClassCounts
 
 

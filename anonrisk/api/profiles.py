@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from anonrisk.api.asking import in_one_state
+from anonrisk.api.question import in_one_state
 from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.core.arguments import one_of, positive, renaming
 from anonrisk.core.frozen import dataclass
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Distance, Diversity, Likeness, Missing
+    from anonrisk.core.types import Distance, Diversity, Likeness, Missing
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

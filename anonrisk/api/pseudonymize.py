@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import TYPE_CHECKING
 
-from anonrisk.api.asking import in_one_state
+from anonrisk.api.question import in_one_state
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import as_name, require
 from anonrisk.engines import engine_for
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from anonrisk.core.columns import FrameT, Name
-    from anonrisk.core.literals import Alphabet
+    from anonrisk.core.types import Alphabet
     from anonrisk.pseudonyms.keys import Key
 
 
@@ -127,10 +127,9 @@ def pseudonymize(
     >>> int(shared["patient"].nunique()), int(shared["patient"].isna().sum())
     (2, 1)
     """
-    from anonrisk.core.periods import microseconds
-    from anonrisk.pseudonyms.collisions import safe_form
+    from anonrisk.core.arguments import microseconds
     from anonrisk.pseudonyms.keys import as_key
-    from anonrisk.pseudonyms.pseudonym import Pseudonymisation, check_scope
+    from anonrisk.pseudonyms.pseudonym import Pseudonymisation, check_scope, safe_form
 
     secret, recipient = as_key(key), check_scope(scope)
     form = safe_form(format, length, people, max_collision)

@@ -1,22 +1,67 @@
-"""From what a caller wrote to a question that an engine can answer, checked before any work."""
+"""From what a caller wrote to a question that an engine can answer, checked before any work.
+
+A question of any public word is asked of one state of its table.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from anonrisk.core import column_roles
+from anonrisk.core.arguments import refuse_renamed
 from anonrisk.core.columns import as_name, as_names, check_missing, require
-from anonrisk.engines import engine_for
+from anonrisk.core.render import count_of
+from anonrisk.engines import engine_for, refusals
+from anonrisk.engines.base import kept
+from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError, EmptyTableError, NoColumnsError, RoleConflictError
 from anonrisk.measures.counts import bounds
-from anonrisk.measures.counts.question import ByGroup, Question
+from anonrisk.measures.counts.population import ClusteredClasses
+from anonrisk.measures.counts.question import ByGroup, ClassesWithValues, Question
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.question import Group
+
+Given = ParamSpec("Given")
+Gives = TypeVar("Gives")
+
+# What arguments were called before version 0.9, and what is written now.
+RENAMED = {
+    "assess": {"hierarchy": "hierarchies="},
+    "at_risk": {"hierarchy": "hierarchies=", "kind": "variant="},
+    "beta_likeness": {"kind": "variant="},
+    "entropy": {"order": "alpha="},
+    "explore": {"max_suppression": "max_suppressed="},
+    "find_qids": {"columns": "qids=", "time_budget": "time_limit="},
+    "generalize": {"hierarchy": "hierarchies="},
+    "ldiv": {"kind": "variant="},
+    "is_quasi_identifier": {"columns": "qids="},
+    "linkability": {"user": "unit="},
+    "profiles": {"hierarchy": "hierarchies="},
+    "report": {"policy_or_qids": "policy= or qids="},
+    "summary": {"at": "sizes=", "qid_sets": "qids="},
+    "suppress": {"weights": "column_weights="},
+    "tcloseness": {"hierarchy": "hierarchies="},
+    "trajectory": {"user": "unit="},
+}
+
+
+def in_one_state(word: Callable[Given, Gives]) -> Callable[Given, Gives]:
+    """Let all that a function asks of its table see one state of it."""
+    renamed = RENAMED.get(word.__name__, {})
+
+    @wraps(word)
+    def asking(*args: Given.args, **kwargs: Given.kwargs) -> Gives:
+        refuse_renamed(kwargs, renamed)
+        with one_state(args[0] if args else kwargs.get("frame"), word.__name__):
+            return word(*args, **kwargs)
+
+    return asking
 
 
 def question_of(
@@ -119,3 +164,30 @@ def columns_to_change(frame: Any, columns: Any) -> tuple[Engine, Qid]:
     require(names, "column", known)
     schema.check(dict.fromkeys(names, "column"))
     return engine, names
+
+
+# Chosen: with 30 homes intervals held in 93% of 150 runs or more, in 36 cells of tests/homes.py.
+LEAST = 30
+
+
+def clustered_of(engine: Engine, frame: Any, question: Question, cluster: Name) -> ClusteredClasses:
+    """Count the classes with the clusters that their records come from, one record per person."""
+    require_beside(engine, frame, question, cluster, "cluster")
+    if question.unit is not None:
+        raise ArgumentError(
+            "cluster= does not go with a unit: reduce the table to one row per person"
+        )
+    tally = engine.tally(frame, ClassesWithValues((*question.columns, cluster)))
+    tally, n_dropped = kept(tally, question)
+    lost = int(tally.counts[tally.codes[cluster] == len(tally.domains[cluster])].sum())
+    if lost:
+        raise refusals.missing_household(cluster, lost, "cluster")
+    counted = ClusteredClasses.of(tally, cluster, missing=question.missing, n_dropped=n_dropped)
+    equal = counted.n / counted.together
+    if equal < LEAST:
+        raise ArgumentError(
+            f"cluster {cluster!r} has {count_of(counted.n_clusters, 'value')}, which tell as much "
+            f"as {equal:.0f} of equal size: fewer than {LEAST} do not show how alike the people of "
+            "one are"
+        )
+    return counted

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
-from anonrisk.api.clustered import clustered_of
-from anonrisk.api.question import question_of, require_beside
+from anonrisk.api.question import clustered_of, in_one_state, question_of, require_beside
 from anonrisk.core.columns import require
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, UnsupportedFrameError
@@ -16,9 +14,9 @@ from anonrisk.measures.risk import of_population, of_release
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import MissingOrWildcard
+    from anonrisk.core.types import MissingOrWildcard
     from anonrisk.engines.base import Engine
-    from anonrisk.measures.counts.matched import Matched
+    from anonrisk.measures.counts.population import Matched
     from anonrisk.measures.counts.question import Question
     from anonrisk.measures.risk import Risk
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonrisk.api.asking import in_one_state
+from anonrisk.api.question import in_one_state
 from anonrisk.core import column_roles
 from anonrisk.engines import engine_for
 

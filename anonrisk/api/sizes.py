@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
-from anonrisk.api.question import question_of
+from anonrisk.api.question import in_one_state, question_of
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.change import SizeOfClass
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import MissingOrWildcard
+    from anonrisk.core.types import MissingOrWildcard
 
 
 @in_one_state

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
-from anonrisk.api.question import question_of
+from anonrisk.api.question import in_one_state, question_of
 from anonrisk.core.arguments import positive, whole_number
-from anonrisk.core.interrupt import limited, seconds_of
-from anonrisk.core.progress import shown, tell
+from anonrisk.core.progress import limited, seconds_of, shown, tell
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 from anonrisk.measures.counts.change import MinimalUniques
 from anonrisk.measures.counts.counter import number_of_sets
@@ -17,7 +15,7 @@ from anonrisk.measures.suda import MAX_COLUMNS, Suda, dis
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.types import Missing
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.change import Totals
     from anonrisk.measures.counts.counter import Counter

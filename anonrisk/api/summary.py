@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anonrisk.api.asking import in_one_state
-from anonrisk.api.question import count_groups, question_of
+from anonrisk.api.question import count_groups, in_one_state, question_of
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.render import visible
 from anonrisk.errors import UnsupportedColumnError, raise_alone
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import MissingOrWildcard
+    from anonrisk.core.types import MissingOrWildcard
     from anonrisk.measures.counts.class_sizes import ClassCounts
 
 

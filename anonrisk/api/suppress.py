@@ -5,20 +5,19 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Any, get_args
 
-from anonrisk.api.asking import in_one_state
-from anonrisk.api.question import question_of
+from anonrisk.api.question import in_one_state, question_of
 from anonrisk.core.arguments import by_column, not_negative, one_of, true_or_false, whole_number
 from anonrisk.core.columns import require
-from anonrisk.core.literals import SuppressedAs
+from anonrisk.core.types import SuppressedAs
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.change import CellSuppression, ChosenCells, LargeClasses
-from anonrisk.planning.suppress.local_suppression import choose_cells
+from anonrisk.planning.suppress.left_out import choose_cells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import FrameT, Name, Names
+    from anonrisk.core.types import Booleans, Integers
     from anonrisk.measures.counts.question import Question
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
+from anonrisk.api.question import in_one_state
 from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.core.results import Closeness
 from anonrisk.measures.counts.question import Score
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Distance, Missing
+    from anonrisk.core.types import Distance, Missing
 
 
 @in_one_state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
+from anonrisk.api.question import in_one_state
 from anonrisk.core.arguments import one_of, true_or_false, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
 from anonrisk.core.progress import shown, tell
@@ -14,7 +14,7 @@ from anonrisk.errors import ArgumentError, MissingTimeError, RoleConflictError
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing, Points
+    from anonrisk.core.types import Missing, Points
     from anonrisk.measures.counts.traces import StepCounts, TraceCounts, TraceQuestion
     from anonrisk.predict.trajectory import Trajectory, TrajectoryStep
 

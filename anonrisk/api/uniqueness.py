@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
 from anonrisk.api.classes import classes
+from anonrisk.api.question import in_one_state
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import MissingOrWildcard
+    from anonrisk.core.types import MissingOrWildcard
 
 
 @in_one_state

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
-from anonrisk.api.loss import loss_word
-from anonrisk.api.question import question_of
+from anonrisk.api.question import in_one_state, question_of
+from anonrisk.api.sensitive import loss_word
 from anonrisk.core.arguments import by_column
 from anonrisk.core.columns import as_name, require, require_hierarchies
 from anonrisk.core.hierarchy import Hierarchy
@@ -18,9 +17,8 @@ from anonrisk.planning.utility import compare, majority_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.core.arrays import LossFunction
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Loss
+    from anonrisk.core.types import Loss, LossFunction
     from anonrisk.planning.utility import Utility
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
 from anonrisk.api.class_sizes import ClassSizes
-from anonrisk.api.question import question_of
+from anonrisk.api.question import in_one_state, question_of
 from anonrisk.errors import RolesNotGivenError
 from anonrisk.measures.counts.question import WholePersons
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.types import Missing
 
 
 @in_one_state

@@ -244,13 +244,15 @@ def _write_results(outcome: Outcome, args: argparse.Namespace, source: Source, *
 
 
 def _rendered(option: str, outcome: Outcome, args: argparse.Namespace) -> str:
-    from anonrisk.cli import junit, markdown, sarif
+    from anonrisk.cli import formats
 
     if option == "markdown" and outcome.page is not None:
         return outcome.page.to_markdown()
     if option == "sarif":
-        return sarif.document(outcome, args)
-    return junit.document(outcome) if option == "junit" else markdown.document(outcome)
+        return formats.sarif_document(outcome, args)
+    return (
+        formats.junit_document(outcome) if option == "junit" else formats.markdown_document(outcome)
+    )
 
 
 def write(path: str, text: str) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anonrisk.core.documents import to_yaml
-from anonrisk.engines.pandas.write import write
-from anonrisk.engines.reading import files, packed
+from anonrisk.engines.pandas.files import write
+from anonrisk.engines.reading import files, raw_files
 from anonrisk.errors import ArgumentError, UnwritableTableError
 from anonrisk.releases.release import parts
+from anonrisk.releases.release.contents import TableFiles
 from anonrisk.releases.release.release import Release
-from anonrisk.releases.release.table_files import TableFiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,6 +87,6 @@ def _file_name(parts: Sequence[files.Part]) -> str | None:
     if len(parts) > 1 or parts[0].partitions:
         return None
     path = parts[0].path
-    while path.suffix.casefold() in packed.SUFFIXES and path.suffix.casefold() != packed.GZIP:
+    while path.suffix.casefold() in raw_files.SUFFIXES and path.suffix.casefold() != raw_files.GZIP:
         path = path.with_suffix("")
     return path.name

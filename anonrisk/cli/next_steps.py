@@ -111,7 +111,7 @@ def applied(args: Namespace, plan: str, to: str) -> list[str]:
 
 def after_release(args: Namespace, verdict: ReleaseVerdict) -> list[str]:
     """List what explains a table that fails by itself, and what holds persons back."""
-    from anonrisk.releases.release.explain import fails_alone
+    from anonrisk.releases.release.mend import fails_alone
     from anonrisk.releases.release.parts import from_file, policy_places
 
     if verdict.status != FAIL:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.roles import roles
 from anonrisk.core.columns import MISSING, MISSING_OR_WILDCARD
-from anonrisk.core.literals import Cuts
+from anonrisk.core.types import Cuts
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError
 
@@ -161,8 +161,7 @@ def of_key(parser: argparse.ArgumentParser, what: str, *, required: bool = False
 
 def key_of(args: argparse.Namespace) -> Key:
     """Read the key that the command line names."""
-    from anonrisk.pseudonyms.key_parts import KeyPart
-    from anonrisk.pseudonyms.keys import Key
+    from anonrisk.pseudonyms.keys import Key, KeyPart
 
     if args.key_env is not None:
         return Key.from_env(args.key_env)

@@ -13,7 +13,7 @@ from anonrisk.engines.reading import files, large, text_files
 from anonrisk.engines.reading.files import DTYPES, FORMATS, TextFormat
 from anonrisk.engines.reading.storage import stored
 from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
-from anonrisk.policy.wanted import wanted_by
+from anonrisk.policy.terms import wanted_by
 
 if TYPE_CHECKING:
     import argparse
@@ -103,7 +103,7 @@ class Files:
         self, args: argparse.Namespace, wanted: Wanted, paths: Sequence[str] | None = None
     ) -> Any:
         """Read with pandas, or open what is scanned; a terminal sees how far it is."""
-        from anonrisk.engines.pandas.read import read
+        from anonrisk.engines.pandas.files import read
 
         try:
             result = files.find(args.table if paths is None else paths)

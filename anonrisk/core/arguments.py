@@ -1,11 +1,15 @@
-"""Checks of arguments that are not names of columns."""
+"""Checks of arguments that are not names of columns: numbers, words, lengths of time, paths."""
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 from collections.abc import Mapping
 from datetime import date
+from difflib import get_close_matches
 from functools import wraps
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from unicodedata import category
 
@@ -14,7 +18,9 @@ from anonrisk.core.render import kind_name, with_article
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
+
+    from anonrisk.errors import AnonRiskError
 
 Item = TypeVar("Item")
 Taken = ParamSpec("Taken")
@@ -261,3 +267,88 @@ def line_of_text(value: Any, what: str, longest: int) -> str:
     if _UNFIT & set(map(category, value)):
         raise ArgumentError(f"{text}, without control characters and ends of lines")
     return value
+
+
+_SECOND = 1_000_000
+_MOST_DIGITS = 30
+_UNITS = {
+    "s": _SECOND,
+    "min": 60 * _SECOND,
+    "h": 3_600 * _SECOND,
+    "D": 86_400 * _SECOND,
+    "W": 7 * 86_400 * _SECOND,
+}
+
+
+def microseconds(value: Any) -> int:
+    """Read a length of time.
+
+    Examples
+    --------
+    >>> microseconds("30D") == microseconds(dt.timedelta(days=30)) == 30 * 86_400 * 10**6
+    True
+    >>> microseconds("1M")
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.ArgumentError: period='1M' is not a number of s, min, h, D or W; months ...
+    """
+    if isinstance(value, dt.timedelta):
+        length = value // dt.timedelta(microseconds=1)
+    else:
+        result = (
+            re.fullmatch(r"\s*(\d+)\s*([A-Za-z]+)\s*", value) if isinstance(value, str) else None
+        )
+        if result is None or result[2] not in _UNITS:
+            shown = repr(value) if isinstance(value, str) else kind_name(value)
+            months = "; months and years are not all of one length" if result else ""
+            raise ArgumentError(
+                f"period={shown} is not a number of {', '.join(list(_UNITS)[:-1])} or W{months}"
+            )
+        # Python reads numbers of a few thousand digits only.
+        length = int(result[1]) * _UNITS[result[2]] if len(result[1]) <= _MOST_DIGITS else 2**62
+    if not 0 < length < 2**62:
+        raise ArgumentError("period must be longer than zero and shorter than 146,000 years")
+    return int(length)
+
+
+def as_path(value: Any, what: str, error: type[AnonRiskError] = ArgumentError) -> Path:
+    """Read the path of something.
+
+    Examples
+    --------
+    >>> as_path("week.state", "a state").name
+    'week.state'
+    >>> as_path(None, "a state")
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.ArgumentError: the path of a state is a text or a path, not None
+    """
+    try:
+        return Path(value)
+    except TypeError:
+        raise error(f"the path of {what} is a text or a path, not {kind_name(value)}") from None
+
+
+def is_there(path: Path) -> bool:
+    """Return whether a file or folder exists; one with a name that no system takes does not."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def nearest_beside(path: Path, endings: Container[str]) -> str:
+    """Return which file of the same folder may have been meant, as the end of a sentence."""
+    try:
+        names = [each.name for each in path.parent.iterdir() if each.suffix.casefold() in endings]
+    except (OSError, ValueError):
+        return ""
+    # Endings are alike by themselves.
+    stems = {Path(name).stem.casefold(): name for name in names}
+    close = get_close_matches(path.stem.casefold(), stems, n=1)
+    return f"; did you mean {stems[close[0]]!r}?" if close else ""
+
+
+def why_not(error: OSError | ValueError) -> str:
+    """Return what the system said; Python refuses some names before it asks."""
+    return getattr(error, "strerror", None) or "this is not the name of a file"

@@ -7,7 +7,7 @@ from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import nearest, skeleton
-from anonrisk.core.role_words import OTHER_WORDS
+from anonrisk.core.roles_documents import OTHER_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

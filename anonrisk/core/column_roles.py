@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from anonrisk.core import render
 from anonrisk.core.columns import as_name, as_names, require
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.role_words import ROLE_NAMES
-from anonrisk.core.roles_documents import InDocuments
+from anonrisk.core.roles_documents import ROLE_NAMES, InDocuments
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,

@@ -9,8 +9,8 @@ from datetime import date
 from numbers import Number
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, get_args
 
-from anonrisk.core.literals import Missing, MissingOrWildcard
 from anonrisk.core.render import count_of, kind_name
+from anonrisk.core.types import Missing, MissingOrWildcard
 from anonrisk.errors import (
     ArgumentError,
     ColumnNotFoundError,

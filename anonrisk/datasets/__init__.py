@@ -8,8 +8,7 @@ table of admissions of such people, `figures` what was published about the real 
 from __future__ import annotations
 
 from anonrisk.datasets import figures
-from anonrisk.datasets.admissions import hospital
-from anonrisk.datasets.example import write_example
+from anonrisk.datasets.admissions import hospital, write_example
 from anonrisk.datasets.registry import citizens
 
 __all__ = ["citizens", "figures", "hospital", "write_example"]

@@ -7,8 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from anonrisk.core.render import kind_name
-from anonrisk.engines.held import HeldTable
-from anonrisk.engines.narwhals import NarwhalsEngine, inside_narwhals, loaded
+from anonrisk.engines.held import HeldTable, NarwhalsEngine, inside_narwhals, loaded
 from anonrisk.errors import ArgumentError, UnsupportedFrameError
 
 if TYPE_CHECKING:

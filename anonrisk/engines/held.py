@@ -1,8 +1,10 @@
-"""A table that cannot carry the roles of its columns, held together with them."""
+"""Tables that hold another one: with the roles that it cannot carry, or a narwhals frame."""
 
 from __future__ import annotations
 
-from dataclasses import field
+import sys
+from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic
 
 from anonrisk.core import render
@@ -11,7 +13,10 @@ from anonrisk.core.columns import FrameT
 from anonrisk.core.frozen import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.schema import Schema
 
 # Where pandas tables keep declared roles in `attrs`, and a held table in its notes.
 ROLES_KEY = "anonrisk"
@@ -51,3 +56,55 @@ class HeldTable(render.PrintedTable, Generic[FrameT]):
 
     def _notes(self) -> list[str]:
         return [".anon asks it, .frame is the table itself"]
+
+
+def loaded(library: str, kind: str) -> Any:
+    """Return a class of a library, for `isinstance`; nothing where that is not imported.
+
+    A file of the user's own may have the name of the library.
+    """
+    return getattr(sys.modules.get(library), kind, ())
+
+
+def inside_narwhals(frame: Any) -> Any:
+    """Return the table that a narwhals frame holds; None where it is no such frame."""
+    kinds = loaded("narwhals", "DataFrame"), loaded("narwhals", "LazyFrame")
+    return frame.to_native() if isinstance(frame, kinds) else None
+
+
+def to_narwhals(like: Any, result: Any) -> Any:
+    """Wrap a table by the same version of narwhals; what is none stays as it is."""
+    made_by: Any = sys.modules.get(type(like).__module__)
+    if not hasattr(made_by, "from_native"):
+        made_by = sys.modules["narwhals"]
+    return made_by.from_native(result, pass_through=True, allow_series=True)
+
+
+class NarwhalsEngine:
+    """Counts the tables inside narwhals frames that do not speak the Arrow stream, by their own."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Keep the engine of the table inside."""
+        self._engine = engine
+        self.name, self.sets_a_pass = engine.name, engine.sets_a_pass
+
+    def schema(self, frame: Any) -> Schema:
+        """Return what the table inside is."""
+        return self._engine.schema(inside_narwhals(frame))
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        """Answer like the engine of the table inside."""
+        return partial(self._answer, getattr(self._engine, verb))
+
+    @staticmethod
+    def _answer(method: Callable[..., Any], frame: Any, *asked: Any) -> Any:
+        result = method(inside_narwhals(frame), *map(_with_population_inside, asked))
+        if isinstance(result, tuple):
+            return tuple(to_narwhals(frame, item) for item in result)
+        return to_narwhals(frame, result)
+
+
+def _with_population_inside(item: Any) -> Any:
+    against: Any = getattr(item, "against", None)
+    native = inside_narwhals(getattr(against, "population", None))
+    return item if native is None else replace(item, against=replace(against, population=native))

@@ -15,8 +15,8 @@ from anonrisk.pseudonyms.pseudonym import sized, too_far, too_fine
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from anonrisk.core.arrays import Integers
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.types import Integers
     from anonrisk.measures.counts.keyed import KeyedTally
     from anonrisk.measures.counts.question import Question
     from anonrisk.measures.counts.sketch import SketchTally

@@ -8,7 +8,7 @@ import numpy as np
 
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import MissingValuesError, TooManyRecordsError, UnsupportedColumnError
-from anonrisk.measures.recode.optimal import mdav, optimal_groups
+from anonrisk.measures.recode.quantiles import mdav, optimal_groups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

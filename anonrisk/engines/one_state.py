@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.pandas.encode import remembering
-from anonrisk.engines.refused import refuse_word
+from anonrisk.engines.refusals import refuse_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,5 +1,8 @@
 """What all expectations share: their fields, the policy they are a part of, their result.
 
+Great Expectations keeps pydantic's first interface, whose plain `int` takes True and "5". Which
+numbers a limit takes is for the policy to say that an expectation is a part of.
+
 An expectation about classes is a policy with one rule. Its fields become that policy, which checks
 them; its metric counts a batch for it, by the code of `Policy.check`; and its result are the
 findings of that check. So there is no rule here that a policy does not have.
@@ -10,8 +13,8 @@ from __future__ import annotations
 import json
 import re
 from abc import abstractmethod
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from great_expectations.compatibility import pydantic
 from great_expectations.expectations.expectation import (
@@ -32,20 +35,23 @@ from great_expectations.render.util import parse_row_condition_string
 from great_expectations.validator.metric_configuration import MetricConfiguration
 
 from anonrisk.core import render
-from anonrisk.core.literals import Missing, MissingOrWildcard  # noqa: TC001
-from anonrisk.errors import AnonRiskError, PolicyError
-from anonrisk.gx import fields
-from anonrisk.gx.fields import Column, Columns, Number  # noqa: TC001
+from anonrisk.core.columns import several_in_one
+from anonrisk.core.frozen import dataclass
+from anonrisk.core.types import (
+    Missing,  # noqa: TC001
+    MissingOrWildcard,  # noqa: TC001
+)
+from anonrisk.errors import AnonRiskError, ArgumentError, PolicyError
 from anonrisk.gx.metrics import ASKED, COUNTS, MetricAnswer
-from anonrisk.gx.result import Judged, could_not_assess
 from anonrisk.policy import Policy, release_rules
 from anonrisk.policy.budgets import shared_scores
 from anonrisk.policy.budgets.risk import OF_SAMPLE
 from anonrisk.policy.check import of_counts, size_of
 from anonrisk.policy.coverage import RowCoverage, person_of
-from anonrisk.policy.finding import COULD_NOT_ASSESS, PASS, Finding
+from anonrisk.policy.evidence import as_given
+from anonrisk.policy.finding import COULD_NOT_ASSESS, PASS, Finding, unknown
 from anonrisk.policy.judge import worst
-from anonrisk.policy.messages import as_given
+from anonrisk.policy.verdict import overall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,6 +63,104 @@ if TYPE_CHECKING:
 
     from anonrisk.policy.budgets.base import Budget, Expectation, Field
     from anonrisk.policy.measure import Counted
+
+# A dict is a suite parameter, {"$PARAMETER": "name"}, to be filled in when the suite runs.
+Column: TypeAlias = pydantic.StrictStr | dict  # type: ignore[type-arg]
+Columns: TypeAlias = list[pydantic.StrictStr] | dict  # type: ignore[type-arg]
+Number: TypeAlias = pydantic.StrictInt | pydantic.StrictFloat | dict  # type: ignore[type-arg]
+
+_PARAMETER = "$PARAMETER"
+
+
+def is_parameter(value: Any) -> bool:
+    """Return whether a value is to be filled in when the suite runs."""
+    return isinstance(value, dict)
+
+
+def parameter(value: Any, field: str) -> Any:
+    """Reject a dict that is no suite parameter; anything else stays as it is."""
+    if is_parameter(value):
+        name = value.get(_PARAMETER)
+        if set(value) != {_PARAMETER} or not isinstance(name, str) or not name.strip():
+            raise ValueError(f'a dict in {field} is a suite parameter: {{"{_PARAMETER}": "…"}}')
+    return value
+
+
+def filled(value: Any) -> Any:
+    """Return the value of a field; a suite parameter that nobody filled in is none."""
+    if is_parameter(value):
+        raise ArgumentError(f"suite parameter {value.get(_PARAMETER)!r} has no value")
+    return value
+
+
+def names(value: Any) -> Any:
+    """Read one name as a list of one; a list of names stays as it is."""
+    wrong = several_in_one(value)
+    if wrong:
+        raise ValueError(wrong)
+    return [value] if isinstance(value, str) else value
+
+
+# Under which key the meta of results, suites and validations holds what is ours.
+OURS = "anonrisk"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What an expectation has to say: its findings, a number and a few counts beside it.
+
+    Attributes
+    ----------
+    findings : list of Finding
+        What was found; the worst decides.
+    sentence : str
+        What to say where there is no finding, because nothing is wrong.
+    observed : number or None
+        The value that Great Expectations shows.
+    details : dict
+        Counts for Data Docs.
+    note : str
+        What is said in any case.
+    about : dict
+        What a verdict says of the table: what it publishes, how large it is.
+    """
+
+    findings: list[Finding]
+    sentence: str = ""
+    observed: float | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+    note: str = ""
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def status(self) -> str:
+        """Whether the expectation is met, whatever its severity."""
+        return overall(self.findings)
+
+    def to_result(self) -> dict[str, Any]:
+        """Return the result as Great Expectations takes it: numbers and column names, no cell."""
+        sentences = [finding.sentence for finding in self.findings] or [self.sentence]
+        message = render.shown(" ".join(filter(None, (*sentences, self.note))))
+        doubt = [f.sentence for f in self.findings if f.status == COULD_NOT_ASSESS]
+        return {
+            "success": self.status == PASS,
+            "result": {
+                "observed_value": self.observed,
+                "details": {"status": self.status, "sentence": message, **self.details},
+            },
+            "meta": {OURS: {"findings": [f.to_dict() for f in self.findings], **self.about}},
+            # Kept at every result_format, as the meta is; this one is shown to people.
+            "exception_info": {
+                "raised_exception": bool(doubt),
+                "exception_message": render.shown(" ".join(doubt)) or None,
+                "exception_traceback": None,
+            },
+        }
+
+
+def could_not_assess(message: str) -> Judged:
+    """Return why there is no answer."""
+    return Judged([unknown("table", message)])
 
 
 # Great Expectations calls these with any of their arguments missing.
@@ -385,12 +489,12 @@ class PrivacyExpectation(GateExpectation):
 
     @pydantic.validator("qids", pre=True)
     def _one_name_is_a_list(cls, value: Any) -> Any:  # noqa: N805
-        return fields.names(value)
+        return names(value)
 
     @pydantic.validator("*")
     def _dict_is_a_parameter(cls, value: Any, field: Any) -> Any:  # noqa: N805
         own = field.name in (*COMMON, *cls.own_keys) and field.name not in ("hierarchies", "meta")
-        return fields.parameter(value, field.name) if own else value
+        return parameter(value, field.name) if own else value
 
     @pydantic.root_validator(skip_on_failure=True)
     def _is_a_policy(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
@@ -423,7 +527,7 @@ class PrivacyExpectation(GateExpectation):
     @classmethod
     def _or_sample(cls, name: str, value: Any) -> Any:
         """Return the value of a field, or something that it takes where a parameter stands in."""
-        if name == "hierarchies" or not fields.is_parameter(value):
+        if name == "hierarchies" or not is_parameter(value):
             return value
         if name in ("qids", "classified"):
             return [f"({name})"]
@@ -474,9 +578,7 @@ class PrivacyExpectation(GateExpectation):
         """Return the fields; a suite parameter that nobody filled in is an error."""
         names = (*COMMON, *self.own_keys)
         return {
-            name: getattr(self, name)
-            if name == "hierarchies"
-            else fields.filled(getattr(self, name))
+            name: getattr(self, name) if name == "hierarchies" else filled(getattr(self, name))
             for name in names
         }
 

@@ -18,9 +18,8 @@ from great_expectations.expectations.registry import get_expectation_impl
 
 from anonrisk.core.render import count_of, shown
 from anonrisk.errors import ReleaseBlocked
-from anonrisk.gx.columns import ExpectColumnsToBePublishable
-from anonrisk.gx.expectations import EXPECTATIONS
-from anonrisk.gx.result import OURS as META
+from anonrisk.gx.base import OURS as META
+from anonrisk.gx.expectations import EXPECTATIONS, ExpectColumnsToBePublishable
 from anonrisk.gx.suite import changed, policy_of
 from anonrisk.gx.verdict import fail_on, findings_of, together, verdict_of
 from anonrisk.policy.finding import LIMITS

@@ -30,17 +30,16 @@ from anonrisk.errors import AnonRiskError, EmptyTableError, NoColumnsError
 from anonrisk.policy import Policy
 from anonrisk.policy.check import judged_alone
 from anonrisk.policy.examine import examined
-from anonrisk.policy.measure import count
+from anonrisk.policy.measure import CheckedTable, count, is_empty, published_by
 from anonrisk.policy.rules import PolicyRoles
-from anonrisk.policy.table import CheckedTable, is_empty, published_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anonrisk.measures.qid_report import QidReport
+    from anonrisk.measures.find_qids import QidReport
     from anonrisk.policy.doubts import Examined
+    from anonrisk.policy.evidence import Problem
     from anonrisk.policy.measure import Counted
-    from anonrisk.policy.problem import Problem
     from anonrisk.policy.release_rules import Published
 
 COUNTS = "anonrisk.measures.counts"

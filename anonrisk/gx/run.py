@@ -23,10 +23,10 @@ from anonrisk.core.render import kind_name, shown
 from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError, ArgumentError, ReleaseBlocked, raise_alone
 from anonrisk.gx import gate
-from anonrisk.gx.columns import ExpectColumnsToBePublishable
+from anonrisk.gx.expectations import ExpectColumnsToBePublishable
 from anonrisk.policy import Policy, Verdict, release_rules
 from anonrisk.policy.finding import unknown
-from anonrisk.policy.table import published_by
+from anonrisk.policy.measure import published_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,9 +10,8 @@ from great_expectations import ExpectationSuite
 
 from anonrisk.core.documents import canonical
 from anonrisk.errors import PolicyError
-from anonrisk.gx.columns import ExpectColumnsToBePublishable
-from anonrisk.gx.expectations import OF_BUDGET
-from anonrisk.gx.result import OURS
+from anonrisk.gx.base import OURS
+from anonrisk.gx.expectations import OF_BUDGET, ExpectColumnsToBePublishable
 from anonrisk.policy.measure import context_of
 
 if TYPE_CHECKING:

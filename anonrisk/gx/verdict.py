@@ -11,13 +11,14 @@ from anonrisk.core.documents import canonical
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of
 from anonrisk.errors import AnonRiskError
-from anonrisk.gx.base import PrivacyExpectation
-from anonrisk.gx.columns import ExpectColumnsToBePublishable
-from anonrisk.gx.expectations import EXPECTATIONS
-from anonrisk.gx.result import OURS
-from anonrisk.gx.search import ExpectColumnsNotToBeQuasiIdentifiers
+from anonrisk.gx.base import OURS, PrivacyExpectation
+from anonrisk.gx.expectations import (
+    EXPECTATIONS,
+    ExpectColumnsNotToBeQuasiIdentifiers,
+    ExpectColumnsToBePublishable,
+)
 from anonrisk.gx.suite import is_open, policy_of
-from anonrisk.policy import Policy, Verdict, coverage, limits, release_rules
+from anonrisk.policy import Policy, Verdict, coverage, judge, release_rules
 from anonrisk.policy.budgets import named as named_budget
 from anonrisk.policy.coverage import Coverage, RowCoverage
 from anonrisk.policy.finding import FAIL, LIMITS, Finding, unknown
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 
     from great_expectations import ExpectationSuite
 
-    from anonrisk.core.literals import Unlisted
+    from anonrisk.core.types import Unlisted
     from anonrisk.policy.budgets import Budget
 
 
 def limits_of(result: Any, policy: Policy | None) -> list[Finding]:
     """Judge the limits of a policy, or of the expectations of a suite that was made by hand."""
     if policy is not None:
-        return limits.of_policy(policy)
+        return judge.of_policy(policy)
     asked = [*_expectations(result)]
     if any(
         isinstance(expectation, ExpectColumnsNotToBeQuasiIdentifiers) and _decides(expectation)
@@ -55,7 +56,7 @@ def limits_of(result: Any, policy: Policy | None) -> list[Finding]:
         if isinstance(expectation, ExpectColumnsToBePublishable)
     ]
     if budgets or not asked:
-        return limits.of_budgets(budgets)
+        return judge.of_budgets(budgets)
     if not any(expectation.direct or expectation.unlisted == "refuse" for expectation in about):
         return [unknown(LIMITS, "no table can fail what the suite asks: add a limit")]
     return []
@@ -68,7 +69,7 @@ def columns_alone(result: Any) -> list[Finding]:
         for expectation in _expectations(result)
         if isinstance(expectation, ExpectColumnsToBePublishable)
     ]
-    return [limits.every_column_listed()] if about else []
+    return [judge.every_column_listed()] if about else []
 
 
 def _expectations(result: Any) -> Iterator[Any]:

@@ -16,7 +16,7 @@ from anonrisk.core.results import Divergence, LowerBound
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.core.arrays import Integers
+    from anonrisk.core.types import Integers
 
 # So close to order 1, log(Σ p^α) / (1 − α) divides one rounding error by another.
 _NEAR_SHANNON = 0.01

@@ -10,14 +10,14 @@ import numpy as np
 
 from anonrisk.core import pictures, render
 from anonrisk.core.frozen import dataclass
-from anonrisk.measures.counts.matched import Attacker
+from anonrisk.measures.counts.population import Attacker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from anonrisk.core.results import Interval
     from anonrisk.measures.counts.class_sizes import ClassCounts
-    from anonrisk.measures.counts.matched import Matched
+    from anonrisk.measures.counts.population import Matched
 
 
 # Where the sizes of population classes came from, in words.

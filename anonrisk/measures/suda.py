@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import pictures, render
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.interrupt import stopped_after
+from anonrisk.core.progress import stopped_after
 from anonrisk.core.results import plain
 from anonrisk.measures.counts.counter import BITS, DECIDED
 

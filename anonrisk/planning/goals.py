@@ -25,8 +25,8 @@ from anonrisk.planning.suppress.class_rules import ClassRule, needed, ranks_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.core.arrays import Booleans
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.types import Booleans
     from anonrisk.measures.counts.tally import Tally
     from anonrisk.planning.goal import SensitiveGoal
     from anonrisk.planning.outcome import PlanOutcome

@@ -13,19 +13,18 @@ from anonrisk.errors import AnonRiskError, ArgumentError, PlanError
 from anonrisk.measures.counts.tally import Tally
 from anonrisk.measures.recode.regions import NumberRanges
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.planning.attack import HAIR, Credibility, ExcludedCells, PlanAttack
-from anonrisk.planning.losses.base import GroupedColumn
+from anonrisk.planning.attack import HAIR, Credibility, ExcludedCells, PlanAttack, Worlds, bounds
+from anonrisk.planning.losses import GroupedColumn
 from anonrisk.planning.regions.multidimensional import located
 from anonrisk.planning.suppress.class_rules import Coded, Requirements
-from anonrisk.planning.worlds import Worlds, bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import pandas as pd
 
-    from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.types import Booleans, Floats, Integers
     from anonrisk.measures.counts.tally import Domain
     from anonrisk.measures.recode.regions import Regions
     from anonrisk.planning.goal import SensitiveGoal

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.core.arguments import as_percent, one_of, whole_number
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.interrupt import seconds_of
-from anonrisk.core.literals import PlanMethod, Split
+from anonrisk.core.progress import seconds_of
+from anonrisk.core.types import PlanMethod, Split
 from anonrisk.errors import ArgumentError
 from anonrisk.planning.lattice.offer import CUTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from anonrisk.core.arrays import LossFunction
     from anonrisk.core.columns import Name
-    from anonrisk.core.literals import Cuts, Distance, Diversity, Loss
+    from anonrisk.core.types import Cuts, Distance, Diversity, Loss, LossFunction
 
 
 @dataclass(frozen=True, kw_only=True)

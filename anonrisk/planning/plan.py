@@ -14,24 +14,21 @@ from anonrisk.core.arguments import by_column, instance_of, list_of, one_of, who
 from anonrisk.core.columns import nearest
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.hierarchy import Hierarchy
-from anonrisk.core.literals import OnUnseen, PlanPicture
 from anonrisk.core.render import kind_name, shown
 from anonrisk.core.results import Document, plain, restore_fields, restore_name
+from anonrisk.core.types import OnUnseen, PlanPicture
 from anonrisk.errors import AnonRiskError, ArgumentError, PlanError
 from anonrisk.measures.recode import KeepCommon, Level
 from anonrisk.measures.recode.regions import ByRegion, NumberRanges, Regions, read_recoding
 from anonrisk.measures.recode.texts import unresolved
 from anonrisk.measures.scores import FORMULAS
+from anonrisk.planning import emit
 from anonrisk.planning.budget import ValueBudget
-from anonrisk.planning.code import emit, emit_regions
 from anonrisk.planning.goal import MET, MISSED, PlannedBudget, SensitiveGoal
-from anonrisk.planning.lattice.common_values import resolved
+from anonrisk.planning.lattice.offer import resolved
 from anonrisk.planning.options import require_share
-from anonrisk.planning.outcome import PlanOutcome
-from anonrisk.planning.plan_diff import PlanDiff
-from anonrisk.planning.plan_digest import plan_digest
-from anonrisk.planning.plan_picture import broken_classes, plan_picture
-from anonrisk.planning.plan_steps import PlanStep
+from anonrisk.planning.outcome import PlanOutcome, PlanStep, broken_classes, plan_picture
+from anonrisk.planning.plan_diff import PlanDiff, plan_digest
 from anonrisk.planning.suppress.class_rules import ClassRule
 
 if TYPE_CHECKING:
@@ -40,11 +37,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from anonrisk.core.columns import Name, Names, Qid
-    from anonrisk.core.protocols import GivesPrices
+    from anonrisk.core.types import GivesPrices
     from anonrisk.measures.recode import Recoding
     from anonrisk.planning.attack import PlanAttack
-    from anonrisk.planning.gap import PlanGap
-    from anonrisk.planning.prices import PlanPrices
+    from anonrisk.planning.prices import PlanGap, PlanPrices
 
 
 # The first version had no digest.
@@ -366,7 +362,7 @@ class Plan(Document, render.Printed):
         coded = self._coded()
         one_of(on_unseen, "on_unseen", get_args(OnUnseen))
         if self.regions is not None:
-            return emit_regions.pyspark_code(coded, self.regions, on_unseen)
+            return emit.regional_pyspark_code(coded, self.regions, on_unseen)
         return emit.pyspark_code(coded, on_unseen)
 
     def to_sql(
@@ -389,7 +385,7 @@ class Plan(Document, render.Printed):
         coded = self._coded()
         one_of(on_unseen, "on_unseen", get_args(OnUnseen))
         if self.regions is not None:
-            return emit_regions.sql_code(coded, self.regions, dialect, table, on_unseen)
+            return emit.regional_sql_code(coded, self.regions, dialect, table, on_unseen)
         return emit.sql_code(coded, dialect, table, on_unseen)
 
     def _coded(self) -> emit.CodedPlan:

@@ -4,46 +4,220 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from anonrisk.core.columns import as_names, require
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.interrupt import limited, time_is_up
-from anonrisk.core.progress import tell
-from anonrisk.core.render import count_of, exact, named
+from anonrisk.core.hierarchy import Hierarchy
+from anonrisk.core.progress import limited, tell, time_is_up
+from anonrisk.core.render import count_of, exact, kind_name, named, visible
 from anonrisk.engines import engine_for
 from anonrisk.engines.limits import check_finite
 from anonrisk.engines.one_state import one_state
-from anonrisk.errors import ArgumentError, EmptyTableError, PlanError, TooManyClassesError
+from anonrisk.errors import (
+    ArgumentError,
+    EmptyTableError,
+    HierarchyError,
+    PlanError,
+    TooManyClassesError,
+)
 from anonrisk.measures.counts.question import ClassesWithValues
-from anonrisk.measures.recode import Star
+from anonrisk.measures.recode import Bins, DatePart, Keep, Level, MergeRare, Prefix, Recoding, Star
+from anonrisk.measures.recode.kinds import PARTS, is_within
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.planning.before import before_plan
 from anonrisk.planning.goal import MET, PlanGoal
 from anonrisk.planning.goals import with_rules
 from anonrisk.planning.knows_method import attacked
 from anonrisk.planning.lattice.full_domain import best_of
-from anonrisk.planning.losses.choose import OF_COLUMNS, loss_of
-from anonrisk.planning.previous import as_before
+from anonrisk.planning.losses import (
+    OF_COLUMNS,
+    ClassLoss,
+    GroupedClasses,
+    GroupedColumn,
+    entropy_of,
+    loss_of,
+)
+from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.prices import NOT_SEARCHED, PlanPrice, PlanPrices
 from anonrisk.planning.regions.large import WHY_IN_STAGES, countable_in_stages, large_plan
 from anonrisk.planning.regions.least import gap_of
 from anonrisk.planning.regions.multidimensional import best, multidimensional, worthwhile
-from anonrisk.planning.suppress.class_rules import beside
+from anonrisk.planning.suppress.class_rules import Coded, Requirements, beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.core.literals import PlanMethod
+    from anonrisk.core.types import PlanMethod
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.tally import Tally
     from anonrisk.planning.attack import PlanAttack
-    from anonrisk.planning.gap import PlanGap
     from anonrisk.planning.goals import PlanRequest
-    from anonrisk.planning.losses.base import Loss
+    from anonrisk.planning.losses import Loss
     from anonrisk.planning.options import PlanOptions
     from anonrisk.planning.plan import Plan
+    from anonrisk.planning.prices import PlanGap
+
+
+def before_plan(tally: Tally, request: PlanRequest, loss: Loss) -> PlanOutcome:
+    """Measure the table as it is; what breaks a rule stands below."""
+    qid, n = request.qid, tally.n_records
+    required = Requirements(tally, qid, request.rules, unit=request.unit, allowed=n)
+    coded = Coded(
+        [tally.codes[name] for name in (*qid, *required.beside)],
+        tally.counts,
+        [len(tally.domains[name]) + 1 for name in (*qid, *required.beside)],
+    )
+    sizes = required.counted(coded, qid, np.ones(len(tally.counts), dtype=bool))
+    whole = tally.only(qid)
+    margins = [whole.margin(name) for name in qid]
+    return PlanOutcome(
+        n,
+        sizes.n_classes,
+        sizes.k,
+        n - int(required.kept(coded).records.sum()),
+        _loss(whole, qid, loss),
+        int((whole.counts**2).sum()),
+        tuple(int((margin > 0).sum()) for margin in margins),
+        None if request.unit is None else sizes.n_records,
+        bits=float(np.mean([entropy_of(margin) for margin in margins])),
+        range_loss=0.0,
+    )
+
+
+def _loss(tally: Tally, qid: Qid, loss: Loss) -> float:
+    """Return what is lost before anything has become coarse: classes and secrets as they are."""
+    columns = [GroupedColumn.of(Keep(), c, tally.domains[c], tally.margin(c)) for c in qid]
+    if not isinstance(loss, ClassLoss):
+        return float(np.mean([column.mean(loss.of_groups(column)) for column in columns]))
+    classes = GroupedClasses(
+        [tally.codes[name] for name in qid],
+        {column.name: column.groups for column in columns},
+        [column.n_groups for column in columns],
+        tally.counts,
+        np.ones(len(tally.counts), dtype=bool),
+    )
+    return float(loss.of_classes(classes) @ tally.counts / tally.n_records)
+
+
+# More steps of one column than this make a search longer, and a plan hardly finer.
+_STEPS = 40
+
+
+def check_previous(previous: Plan | None, qid: Qid) -> None:
+    """Reject a plan that the next one cannot follow."""
+    if previous is None:
+        return
+    if not hasattr(previous, "recodings"):
+        raise ArgumentError(
+            f"previous= is a Plan, not {kind_name(previous)}: Plan.from_json reads one"
+        )
+    if previous.regions is not None:
+        raise ArgumentError(
+            "a multidimensional plan is kept by applying it again: anonrisk.apply says whether it "
+            "still holds. A new one is made without previous="
+        )
+    gone = [visible(name) for name in previous.recodings if name not in qid]
+    if gone:
+        raise ArgumentError(
+            f"the previous plan recodes {', '.join(gone)}, which would then be published in full: "
+            f"name {'it' if len(gone) == 1 else 'them'} among the quasi-identifiers"
+        )
+
+
+def as_before(
+    previous: Plan | None,
+    tally: Tally,
+    by_column: Mapping[Name, Any],
+    make: Callable[[Mapping[Name, Any]], Plan],
+) -> Plan:
+    """Make a plan with the recodings of another, or with coarser ones where these will not do.
+
+    `make` takes what each column is offered.
+    """
+    if previous is None:
+        return make(by_column)
+    chains = {
+        name: _coarser(recoding, tally, name, by_column.get(name))
+        for name, recoding in previous.recodings.items()
+    }
+    try:
+        return _noted(
+            make({**by_column, **{name: chain[:1] for name, chain in chains.items()}}), ""
+        )
+    except PlanError:
+        # A column that was told in full may get whatever would be offered to it now.
+        full = [name for name, chain in chains.items() if isinstance(chain[0], Keep)]
+        offered = {**by_column, **{n: chain for n, chain in chains.items() if n not in full}}
+        made = make(offered)
+    changed = [visible(c) for c, old in previous.recodings.items() if made.recodings[c] != old]
+    return _noted(made, ", ".join(changed))
+
+
+def _noted(made: Plan, changed: str) -> Plan:
+    text = f"coarser than before: {changed}" if changed else "the same recodings as before"
+    return replace(made, note=f"{made.note}; {text}" if made.note else text)
+
+
+def _coarser(recoding: Recoding, tally: Tally, name: Name, value: Any) -> list[Recoding]:
+    """List a recoding and those that it is within, the finest first."""
+    steps: list[Recoding] = [recoding]
+    if isinstance(recoding, Bins):
+        steps += _joined(recoding, tally, name)
+    elif isinstance(recoding, Prefix):
+        steps += [replace(recoding, length=n) for n in range(recoding.length - 1, 0, -1)]
+    elif isinstance(recoding, DatePart):
+        parts = (DatePart(part) for part in PARTS)
+        steps += [part for part in parts if part != recoding and is_within(recoding, part)]
+    elif isinstance(recoding, MergeRare):
+        steps += _fewer(recoding, tally, name)
+    elif isinstance(recoding, Level):
+        steps = _levels(recoding, tally, name, value)
+    return steps if isinstance(steps[-1], Star) else [*steps, Star()]
+
+
+def _joined(bins: Bins, tally: Tally, name: Name) -> list[Recoding]:
+    """Join two neighbours after another, those first that have the fewest records together."""
+    edges = list(bins.edges)
+    places = bins.places(tally.domains[name].values.astype(np.float64))
+    counts = np.bincount(places, tally.margin(name)[:-1], minlength=len(edges) + 1).tolist()
+    steps: list[Recoding] = []
+    while len(edges) > 1:
+        together = [a + b for a, b in pairwise(counts)]
+        least = together.index(min(together))
+        counts[least : least + 2] = [together[least]]
+        del edges[least]
+        steps.append(Bins(tuple(edges), whole=bins.whole))
+    return steps
+
+
+def _fewer(merge: MergeRare, tally: Tally, name: Name) -> list[Recoding]:
+    """Put one after another of the kept values with the others, the rarest first."""
+    groups, labels = merge.groups(tally.domains[name])
+    counts = np.bincount(groups, tally.margin(name)[:-1])
+    often = dict(zip(labels or (), counts.tolist(), strict=True))
+    kept = sorted(merge.kept, key=lambda value: -often.get(value, 0))
+    # Of many, some that are evenly apart.
+    numbers = np.unique(np.linspace(1, len(kept) - 1, min(len(kept) - 1, _STEPS)).astype(int))
+    return [replace(merge, kept=tuple(sorted(kept[:n]))) for n in numbers[::-1].tolist()]
+
+
+def _levels(recoding: Level, tally: Tally, name: Name, value: Any) -> list[Recoding]:
+    tree = recoding.hierarchy
+    if tree is None and value is not None:
+        tree = Hierarchy.of(value)
+    known = Level(recoding.level, recoding.fingerprint, tree)
+    lost = int((~known.knows(tally.domains[name])).sum())
+    if tree is None or lost:
+        raise HierarchyError(f"the hierarchy lacks {lost} of the values of column {name!r}")
+    steps = [Level.of(tree, level) for level in range(recoding.level, tree.height + 1)]
+    if steps[0] != known:
+        raise PlanError(f"the hierarchy of {name!r} is not the one of the previous plan")
+    return steps
+
 
 # How much larger the larger k of a price list is.
 _TIMES = 2

@@ -11,19 +11,17 @@ from anonrisk.core import render
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import plain
 from anonrisk.measures.counts.tally import DATES, NUMBERS
-from anonrisk.measures.recode.labels import MARKER, extent, of_remainder, remainder, rest
-from anonrisk.planning.losses.base import entropy_of, tidy
-from anonrisk.planning.losses.function import FunctionLoss
-from anonrisk.planning.losses.range import interval_loss
+from anonrisk.measures.recode.recoding import MARKER, extent, of_remainder, remainder, rest
+from anonrisk.planning.losses import FunctionLoss, entropy_of, interval_loss, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import pandas as pd
 
-    from anonrisk.core.arrays import Booleans, Integers, LossFunction
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.hierarchy import Hierarchy
+    from anonrisk.core.types import Booleans, Integers, LossFunction
     from anonrisk.measures.counts.tally import Domain, Tally
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.policy.budgets import Budget
-from anonrisk.policy.detector import set_name_detector
+from anonrisk.policy.examine import set_name_detector
 from anonrisk.policy.finding import Finding
 from anonrisk.policy.policy import Policy
 from anonrisk.policy.rules import PolicyRoles, Rule

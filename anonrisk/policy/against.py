@@ -10,10 +10,8 @@ from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields, PrintedLines, count_of, joined
 from anonrisk.core.results import Document
 from anonrisk.policy.check import checked
-from anonrisk.policy.evidence import Evidence
+from anonrisk.policy.evidence import Evidence, Problem, inside, label
 from anonrisk.policy.finding import FAIL, name_of
-from anonrisk.policy.messages import inside, label
-from anonrisk.policy.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from anonrisk.core.columns import Name
-    from anonrisk.core.literals import Missing, MissingOrWildcard, Unlisted
+    from anonrisk.core.types import Missing, MissingOrWildcard, Unlisted
 
 
 class SettingArguments(TypedDict, total=False):

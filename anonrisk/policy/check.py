@@ -12,17 +12,14 @@ from anonrisk.core.render import count_of, kind_name
 from anonrisk.engines import engine_for, refuse_path
 from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError
-from anonrisk.policy import coverage, limits, release_rules
+from anonrisk.policy import coverage, judge, release_rules
 from anonrisk.policy.coverage import Coverage, RowCoverage
-from anonrisk.policy.evidence import Origin
-from anonrisk.policy.examine import examined
+from anonrisk.policy.evidence import Origin, Problem, attempt
+from anonrisk.policy.examine import examined, of_storage
 from anonrisk.policy.finding import Finding, unknown
 from anonrisk.policy.judge import Judge, worst
-from anonrisk.policy.labels import with_labels
-from anonrisk.policy.measure import Counted, context_of, count
-from anonrisk.policy.problem import Problem, attempt
-from anonrisk.policy.storage import of_storage
-from anonrisk.policy.table import is_empty, published_by
+from anonrisk.policy.measure import Counted, context_of, count, is_empty, published_by
+from anonrisk.policy.release_rules import with_labels
 from anonrisk.policy.trial import Gate
 from anonrisk.policy.verdict import Verdict
 
@@ -147,8 +144,8 @@ def _against(  # noqa: PLR0917
     if (isinstance(counted, Problem) or not counted.has_rows) and is_empty(frame):
         findings.append(release_rules.no_records())
     if not findings and not policy.rules:
-        findings.append(limits.every_column_listed())
-    findings += limits.of_policy(policy)
+        findings.append(judge.every_column_listed())
+    findings += judge.of_policy(policy)
     if release_rules.absent(policy, published.names):
         # The cause comes first: a column that was renamed has no role, because its role is gone.
         findings.sort(key=lambda finding: finding.budget == "unlisted")

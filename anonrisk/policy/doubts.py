@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, with_article
 from anonrisk.measures import lookalikes
-from anonrisk.measures.counts.check_digits import CHECKED
 from anonrisk.measures.counts.contents import (
     DATE,
     FOLDABLE,
@@ -23,12 +22,12 @@ from anonrisk.measures.counts.contents import (
     SHARE,
     TEXT,
 )
-from anonrisk.measures.counts.shapes import UNCHECKED, Numerals
-from anonrisk.policy.acknowledged import DOUBTS
+from anonrisk.measures.counts.shapes import CHECKED, UNCHECKED, Numerals
 from anonrisk.policy.drafting import hints, propose
-from anonrisk.policy.drafting.look import Facts
+from anonrisk.policy.drafting.propose import Facts
+from anonrisk.policy.evidence import pasted
 from anonrisk.policy.finding import FAIL, PASS, Finding, unknown
-from anonrisk.policy.messages import pasted
+from anonrisk.policy.terms import DOUBTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

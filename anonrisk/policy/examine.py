@@ -1,11 +1,17 @@
-"""From a table to what its columns hold: one look, and a second only where spellings merge."""
+"""From a table to what its columns hold, and what is stored besides its rows."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.render import count_of, kind_name
 from anonrisk.engines import engine_for
 from anonrisk.engines.pandas.encode import remembering
+from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.change import FoldSpellings, LabelsAsColumns
 from anonrisk.measures.counts.contents import (
     FOLDABLE,
@@ -19,20 +25,159 @@ from anonrisk.measures.counts.question import Question
 from anonrisk.measures.counts.shapes import ENOUGH
 from anonrisk.policy import doubts, release_rules
 from anonrisk.policy.budgets.base import SensitiveBudget
-from anonrisk.policy.detector import count_names, name_detector
 from anonrisk.policy.doubts import Examined
 from anonrisk.policy.drafting import hints
-from anonrisk.policy.problem import Problem, attempt
+from anonrisk.policy.evidence import Problem, attempt
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, Finding, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.contents import ColumnContents
-    from anonrisk.policy.finding import Finding
+    from anonrisk.measures.counts.schema import Stored
     from anonrisk.policy.release_rules import Published
     from anonrisk.policy.terms import Terms
+    from anonrisk.policy.verdict import Verdict
+
+Detector = Callable[[Sequence[str]], Sequence[bool]]
+
+# Names a detector where no code of the caller runs, as module:function.
+VARIABLE = "ANONRISK_NAME_DETECTOR"
+_chosen: Detector | None = None
+
+
+def set_name_detector(detector: Detector | None) -> None:
+    """Choose what says which texts name a person, for every gate of this process.
+
+    A gate then shows it up to 1,000 different texts of each column of texts that is not a direct
+    identifier, here and not on the executors of Spark or in a database. The column blocks
+    (``names``) if it says yes to a fifth of them; a detector that fails blocks, too. Where no code
+    of yours runs, as on the command line, the variable ``ANONRISK_NAME_DETECTOR`` of the
+    environment names it: ``module:function``.
+
+    Parameters
+    ----------
+    detector : callable or None
+        Takes a list of texts and returns a truth value for each; None for no detector.
+
+    See Also
+    --------
+    anonrisk.Policy.check : shows it the texts
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from anonrisk.policy import Policy, set_name_detector
+    >>> table = pd.DataFrame({"zip": ["1011"] * 20, "job": [f"nurse Smith {i}" for i in range(20)]})
+    >>> policy = Policy(quasi="zip", sensitive="job", k=2)
+    >>> set_name_detector(lambda texts: ["Smith" in text for text in texts])
+    >>> policy.check(table).status
+    'could_not_assess'
+    >>> set_name_detector(None)
+    >>> policy.check(table).status
+    'pass'
+    """
+    global _chosen  # noqa: PLW0603 - one detector for all gates of the process
+    if detector is not None and not callable(detector):
+        raise ArgumentError(f"detector must be a function of texts, not {kind_name(detector)}")
+    _chosen = detector
+
+
+def name_detector() -> Detector | None:
+    """Return the detector of this process, or the one that its environment names."""
+    written = os.environ.get(VARIABLE, "")
+    if _chosen is not None or not written:
+        return _chosen
+    module, _, function = written.partition(":")
+    detector = _foreign(
+        lambda: getattr(import_module(module), function),
+        f"{VARIABLE} names no function that can be imported; write module:function",
+    )
+    if not callable(detector):
+        raise ArgumentError(f"{VARIABLE} names {kind_name(detector)}, not a function")
+    made: Detector = detector
+    return made
+
+
+def count_names(detector: Detector, texts: list[str]) -> int:
+    """Count the texts that a detector takes for names, or for texts with names."""
+    # It gets a list of its own: what it does to that changes nothing here.
+    answers = _foreign(lambda: list(detector([*texts])), "the detector of names failed")
+    if len(answers) != len(texts):
+        raise ArgumentError(
+            f"the detector of names answered {len(answers):,} times to {len(texts):,} texts"
+        )
+    n: int = _foreign(lambda: sum(map(bool, answers)), "the detector of names failed")
+    return n
+
+
+def _foreign(call: Callable[[], Any], failed: str) -> Any:
+    """Run code of somebody else: whatever it raises, also to end the program, is an error here."""
+    try:
+        return call()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001
+        raise ArgumentError(f"{failed} ({type(error).__name__})") from None
+
+
+# A sentence names no more than somebody reads, and of each no more than tells which it is.
+_SHOWN, _LONGEST = 5, 60
+
+
+def of_storage(examine: Callable[[], Stored]) -> tuple[Finding, ...]:
+    """Judge what is stored; where nobody can tell what that is, nothing passes."""
+    result = attempt(examine)
+    if isinstance(result, Problem):
+        return (unknown("storage", result.message),)
+    severity = "fail" if result.in_file else "warn"
+    return tuple(
+        Finding("storage", FAIL, severity, sentence, value=n, limit=0, margin=-n)
+        for n, sentence in ((_of_values(result)), (_of_metadata(result)))
+        if n
+    )
+
+
+def with_files(verdict: Verdict, storage: Iterable[Finding]) -> Verdict:
+    """Return what files hold, in place of their table in memory, unless that is unknown."""
+    doubts = [finding for finding in verdict.storage if finding.status == COULD_NOT_ASSESS]
+    return replace(verdict, storage=(*storage, *doubts))
+
+
+def _of_values(stored: Stored) -> tuple[int, str]:
+    n = sum(stored.unused.values())
+    summary = _listed(f"{count:,} in {_short(name)}" for name, count in stored.unused.items())
+    if stored.in_file:
+        held = f"The files hold {count_of(n, 'value')} that no row has ({summary})"
+        return (
+            n,
+            f"{held}, as removed people leave behind. Write them anew: {stored.remedy}.",
+        )
+    listed = f"The columns list {count_of(n, 'value')} that no row has ({summary})"
+    return n, f"{listed}, which a file of the table may hold. Remove them: {stored.remedy}"
+
+
+def _of_metadata(stored: Stored) -> tuple[int, str]:
+    n = len(stored.metadata)
+    summary = _listed(map(_short, stored.metadata))
+    keys = count_of(n, "entry", "entries")
+    return n, (
+        f"The files carry {keys} of metadata that are not known to be harmless ({summary}). Write "
+        f"them anew: {stored.remedy}."
+    )
+
+
+def _listed(summary: Iterable[str]) -> str:
+    every = list(summary)
+    more = [f"{len(every) - _SHOWN:,} more"] if len(every) > _SHOWN else []
+    return ", ".join([*every[:_SHOWN], *more])
+
+
+def _short(name: str) -> str:
+    return repr(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…")
+
 
 # So many texts of a column are shown to a detector of names.
 SHOWN = 1000

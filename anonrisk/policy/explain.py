@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.interrupt import limited, time_is_up
+from anonrisk.core.progress import limited, time_is_up
 from anonrisk.policy.budgets.base import MethodBudget, ReleaseBudget, TableBudget
+from anonrisk.policy.evidence import Problem, attempt
 from anonrisk.policy.finding import about_of, named_once
 from anonrisk.policy.judge import Judge
-from anonrisk.policy.measure import context_of, measure
+from anonrisk.policy.measure import CheckedTable, context_of, measure, policy_for
 from anonrisk.policy.plan_goals import direct_columns
-from anonrisk.policy.problem import Problem, attempt
-from anonrisk.policy.table import CheckedTable, policy_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

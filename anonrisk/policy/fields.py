@@ -1,4 +1,4 @@
-"""Reading the values of a policy: each is checked, and an error says where and what was meant."""
+"""Reading the documents and values of a policy: an error says where and what was meant."""
 
 from __future__ import annotations
 
@@ -7,19 +7,120 @@ import sys
 from collections.abc import Mapping
 from decimal import Decimal, DecimalException
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.arguments import as_percent
+from anonrisk.core import documents
+from anonrisk.core.arguments import as_path, as_percent, is_there, nearest_beside, why_not
 from anonrisk.core.columns import nearest, several_in_one, skeleton
 from anonrisk.core.render import kind_name
-from anonrisk.core.role_words import OTHER_WORDS
+from anonrisk.core.roles_documents import OTHER_WORDS
 from anonrisk.errors import PolicyError
-from anonrisk.policy.messages import pasted
+from anonrisk.policy.evidence import pasted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from anonrisk.core.columns import Name, Qid
+
+_ENDINGS = (".yaml", ".yml", ".json")
+# A policy is written by hand; a longer text is another file, given by mistake.
+_LONGEST = 4_000_000
+_READER = documents.Reader("policy", PolicyError, most_values=documents.BY_HAND)
+
+
+def from_yaml(source: str | Path) -> Any:
+    """Read a YAML file, or YAML text; a key written twice is refused."""
+    return _parsed(source, _READER, "yaml")
+
+
+def from_json(source: str | Path) -> Any:
+    """Read a JSON file, or JSON text; a key written twice is refused, and so is NaN."""
+    return _parsed(source, _READER, "json")
+
+
+def from_file(path: str | Path, reader: documents.Reader = _READER) -> Any:
+    """Read a file by its ending: .json as JSON, anything else as YAML."""
+    where = as_path(path, f"a {reader.what}", PolicyError)
+    return _parsed(where, reader, "json" if is_json(where) else "yaml")
+
+
+def to_yaml(document: dict[str, Any], *, lines: bool = False) -> str:
+    """Write plain values as YAML, in the order given; with `lines` never two keys on one."""
+    _READER.library()
+    return documents.to_yaml(document, default_flow_style=False if lines else None)
+
+
+def scalar(name: Any) -> str:
+    r"""Write one name as YAML on one line, in quotes where YAML would read something else.
+
+    Examples
+    --------
+    >>> [scalar(name) for name in ("zip", "yes", "1", 1, " a", "a: b", "a\nb")]
+    ['zip', "'yes'", "'1'", '1', "' a'", "'a: b'", '"a\\nb"']
+    """
+    if not isinstance(name, str):
+        return str(int(name))
+    _READER.library()
+    text = documents.to_yaml([name], width=_LONGEST, default_flow_style=False)
+    return text.removeprefix("- ").removesuffix("\n")
+
+
+def to_file(path: str | Path, to_json: Callable[[], str], to_yaml: Callable[[], str]) -> None:
+    """Write a file by its ending, as `from_file` reads it: .json as JSON, anything else as YAML."""
+    where = as_path(path, "a policy", PolicyError)
+    text = to_json() + "\n" if is_json(where) else to_yaml()
+    try:
+        where.write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise PolicyError(f"cannot write the policy {str(path)!r}: {why_not(error)}") from None
+
+
+def is_json(path: Path) -> bool:
+    """Return by its ending whether a file is JSON."""
+    return path.suffix.casefold() == ".json"
+
+
+def _parsed(source: Any, reader: documents.Reader, form: str) -> Any:
+    what = reader.what
+    if not isinstance(source, (str, Path)):
+        raise PolicyError(f"a {what} is read from a path or a text, not from {kind_name(source)}")
+    if isinstance(source, str) and not source.strip():
+        raise PolicyError(f"the text of the {what} is empty")
+    text = _text(source, what) if _is_path(source) else str(source)
+    if len(text) > _LONGEST:
+        raise PolicyError(f"this text is too long to be a {what}")
+    return reader.json(text) if form == "json" else reader.yaml(text)
+
+
+def _is_path(source: str | Path) -> bool:
+    """Return whether it is a path: a policy holds a colon and several lines, or a brace."""
+    if isinstance(source, Path):
+        return True
+    one_line = "\n" not in source and "{" not in source
+    return one_line and (":" not in source or source.endswith(_ENDINGS))
+
+
+def _text(path: str | Path, what: str) -> str:
+    try:
+        with Path(path).open(encoding="utf-8-sig") as file:
+            # Some files have no end.
+            return file.read(_LONGEST + 1)
+    except UnicodeDecodeError:
+        raise PolicyError(f"{what} {str(path)!r} is not UTF-8 text") from None
+    except (OSError, ValueError) as error:
+        raise PolicyError(
+            f"cannot read the {what} {str(path)!r}: {why_not(error)}{_instead(Path(path), what)}"
+        ) from None
+
+
+def _instead(path: Path, what: str) -> str:
+    """Return the file that may have been meant, or the command that writes one."""
+    if is_there(path):
+        return ""
+    draft = f"; write one with: anonrisk draft TABLE -o {path}" if what == "policy" else ""
+    return nearest_beside(path, _ENDINGS) or draft
+
 
 # A text of more letters than that is no number that somebody put into quotes.
 _LONGEST_NUMBER = 30

@@ -13,7 +13,7 @@ from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.question import TOLERANCE
 from anonrisk.policy import budgets
 from anonrisk.policy.budgets.base import SEVERITIES, within
-from anonrisk.policy.messages import as_given, in_short, inside, percent
+from anonrisk.policy.evidence import as_given, in_short, inside, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -10,13 +10,13 @@ from anonrisk.core.columns import nearest, skeleton, spelt
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedTable, count_of, exact, fitted, joined, shown
 from anonrisk.engines.one_state import one_state
-from anonrisk.policy import budgets, limits, release_rules
+from anonrisk.policy import budgets, judge, release_rules
 from anonrisk.policy.coverage import settings_of
+from anonrisk.policy.evidence import pasted
 from anonrisk.policy.finding import WAIVED
-from anonrisk.policy.messages import pasted
+from anonrisk.policy.measure import published_by
 from anonrisk.policy.release_rules import role_of
 from anonrisk.policy.rules import LISTS, SINGLE
-from anonrisk.policy.table import published_by
 from anonrisk.policy.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _limits(policy: Terms, others: Iterator[_Limit]) -> Iterator[tuple[str, str]
 
 
 def _of_policy(policy: Terms) -> Iterator[_Limit]:
-    for where, rule, budget in limits.placed(policy):
+    for where, rule, budget in judge.placed(policy):
         columns = policy.roles.whole if rule.columns is None else rule.columns
         about = (budget.sensitive or policy.roles.sensitive) if budget.about_values else ()
         for sensitive in about or (None,):
@@ -293,17 +293,17 @@ def of_terms(policy: Terms) -> Iterator[Remark]:
 def _of_limits(policy: Terms) -> Iterator[Remark]:
     if policy.advisory:
         return
-    every = [*limits.placed(policy)]
+    every = [*judge.placed(policy)]
     for where, _, budget in every:
         if budget.vacuous:
-            yield Remark(WARN, "vacuous", where, f"No table can break {limits.said(budget)}.")
-    if every and limits.nothing_decides(budget for *_, budget in every):
-        undecided = limits.undecided([budget for *_, budget in every], of_policy=True)
+            yield Remark(WARN, "vacuous", where, f"No table can break {judge.said(budget)}.")
+    if every and judge.nothing_decides(budget for *_, budget in every):
+        undecided = judge.undecided([budget for *_, budget in every], of_policy=True)
         yield Remark(ERROR, "nothing_decides", "budgets", f"{undecided[0].upper()}{undecided[1:]}.")
 
 
 def _of_roles(policy: Terms) -> Iterator[Remark]:
-    every = [budget for *_, budget in limits.placed(policy)]
+    every = [budget for *_, budget in judge.placed(policy)]
     about = [budget for budget in every if budget.about_values and not budget.vacuous]
     judged = {name for b in about for name in b.sensitive or policy.roles.sensitive}
     open_ = [name for name in policy.roles.sensitive if name not in judged]

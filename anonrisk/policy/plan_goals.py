@@ -21,13 +21,11 @@ from anonrisk.policy.budgets.base import (
     SizeBudget,
     TableBudget,
 )
-from anonrisk.policy.evidence import Evidence
+from anonrisk.policy.evidence import Evidence, Problem, attempt
 from anonrisk.policy.finding import PASS
 from anonrisk.policy.judge import status_of
-from anonrisk.policy.labels import with_labels
-from anonrisk.policy.measure import context_of, expanded
-from anonrisk.policy.problem import Problem, attempt
-from anonrisk.policy.table import CheckedTable, published_by
+from anonrisk.policy.measure import CheckedTable, context_of, expanded, published_by
+from anonrisk.policy.release_rules import with_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

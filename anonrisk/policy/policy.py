@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,11 +13,11 @@ from anonrisk.core.arguments import renaming
 from anonrisk.core.frozen import dataclass
 from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError, PolicyError
-from anonrisk.policy import document, fields, limits, upstairs
+from anonrisk.policy import fields, judge
 from anonrisk.policy import ready as ready_policies
 from anonrisk.policy.budgets import of_shares
-from anonrisk.policy.messages import as_given
-from anonrisk.policy.table import CheckedTable, policy_for
+from anonrisk.policy.evidence import as_given
+from anonrisk.policy.measure import CheckedTable, policy_for
 from anonrisk.policy.terms import KEYS, PART_OF, Terms, nested, read_terms, refuse_misplaced
 from anonrisk.policy.verdict import Verdict
 
@@ -24,12 +25,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
-    from anonrisk.api.assessment import Assessment
+    from anonrisk.api.assess import Assessment
     from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.plan import Plan
     from anonrisk.policy.arguments import PolicyArguments, RoleArguments
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.lint import LintResult
+
+
+def gx_suite() -> Any:
+    """Return the module that makes suites of policies (needs the extra `gx`)."""
+    return import_module("anonrisk.gx.suite")
 
 
 _BUDGETS = ("quasi-identifier", "budget", "limit", "severity")
@@ -63,7 +69,7 @@ def _blocks(policy: Terms) -> list[str | render.Table]:
 
 def _notes(policy: Terms) -> list[str]:
     """Return what is wrong with limits that no table can break."""
-    return [render.shown(finding.sentence) for finding in limits.of_policy(policy)]
+    return [render.shown(finding.sentence) for finding in judge.of_policy(policy)]
 
 
 def _title(policy: Terms) -> str:
@@ -274,7 +280,7 @@ class Policy(Terms, render.Printed):
         >>> policy.rules[0].budgets[0].limit
         5
         """
-        return cls.from_dict(document.from_yaml(source))
+        return cls.from_dict(fields.from_yaml(source))
 
     @classmethod
     def from_json(cls, source: str | Path) -> Self:
@@ -299,7 +305,7 @@ class Policy(Terms, render.Printed):
         >>> Policy.from_json(Policy(quasi="zip", k=5).to_json()) == Policy(quasi="zip", k=5)
         True
         """
-        return cls.from_dict(document.from_json(source))
+        return cls.from_dict(fields.from_json(source))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -623,7 +629,7 @@ class Policy(Terms, render.Printed):
         >>> [one.expectation_type for one in suite.expectations]
         ['expect_columns_to_be_publishable', 'expect_k_anonymity_to_be_at_least']
         """
-        return upstairs.gx_suite().to_suite(self, name)
+        return gx_suite().to_suite(self, name)
 
     # ---- showing ----------------------------------------------------------------------------
 

@@ -1,4 +1,7 @@
-"""The rules of a release that every front door shares: what is published, and who looked at it.
+"""The rules of a release that every front door shares: what is published, and who looked.
+
+YAML takes ``2020`` for a number where a file has the column ``"2020"``, and pandas may number its
+columns where a policy has texts. Neither may name nothing in silence.
 
 A policy's own check, a suite of Great Expectations, the command line and the Spark jobs all come
 here with the same two things, a policy and what a table publishes, and get the same findings.
@@ -7,8 +10,10 @@ here with the same two things, a policy and what a table publishes, and get the 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from dataclasses import field, replace
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anonrisk.core import column_roles
 from anonrisk.core.column_roles import Roles
@@ -16,9 +21,11 @@ from anonrisk.core.columns import nearest, skeleton, spelt, unmerged
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, joined, visible
 from anonrisk.core.results import Document, plain, restore_fields, restore_name
+from anonrisk.errors import DuplicateColumnError
 from anonrisk.policy import doubts
 from anonrisk.policy.budgets.base import within
 from anonrisk.policy.doubts import Examined
+from anonrisk.policy.evidence import Problem, as_given, pasted, percent
 from anonrisk.policy.finding import (
     COULD_NOT_ASSESS,
     FAIL,
@@ -26,16 +33,81 @@ from anonrisk.policy.finding import (
     Finding,
     unknown,
 )
-from anonrisk.policy.labels import with_labels
-from anonrisk.policy.messages import as_given, pasted, percent
-from anonrisk.policy.problem import Problem
+from anonrisk.policy.rules import LISTS, SINGLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.policy.evidence import Evidence
+    from anonrisk.policy.rules import Rule
     from anonrisk.policy.terms import Terms
+
+TermsT = TypeVar("TermsT", bound="Terms")
+
+
+def with_labels(policy: TermsT, names: Sequence[Name]) -> TermsT:
+    """Return the policy with the table's own labels in place of numbers, or of their texts.
+
+    What a table does not have keeps its name.
+    """
+    labels = _Labels(names)
+    roles = policy.roles
+    own: dict[str, Any] = {role: labels.every(getattr(roles, role)) for role in LISTS}
+    own |= {role: labels.of(getattr(roles, role)) for role in SINGLE}
+    changes = {
+        "roles": replace(roles, **own),
+        "rules": tuple(_rule(rule, labels) for rule in policy.rules),
+        "by": labels.of(policy.by),
+    }
+    if all(getattr(policy, key) == value for key, value in changes.items()):
+        return policy
+    resolved = copy(policy)
+    for key, value in changes.items():
+        object.__setattr__(resolved, key, value)
+    return resolved
+
+
+def _rule(rule: Rule, labels: _Labels) -> Rule:
+    columns = None if rule.columns is None else labels.every(rule.columns)
+    budgets = tuple(
+        budget
+        if budget.sensitive is None
+        else replace(budget, sensitive=labels.every(budget.sensitive))
+        for budget in rule.budgets
+    )
+    return replace(rule, columns=columns, budgets=budgets)
+
+
+class _Labels:
+    """The labels of a table, by what they are and by how they are written."""
+
+    def __init__(self, names: Sequence[Name]) -> None:
+        self._written: dict[str, set[Name]] = {}
+        for name in names:
+            if isinstance(name, str) or _is_number(name):
+                self._written.setdefault(str(name), set()).add(name)
+
+    def every(self, names: Qid) -> Qid:
+        return tuple(label for label in map(self.of, names) if label is not None)
+
+    def of(self, name: Name | None) -> Name | None:
+        if not isinstance(name, str) and not _is_number(name):
+            return name
+        labels = self._written.get(str(name), set())
+        if isinstance(name, str) and name in labels:
+            return name
+        if len(labels) > 1:
+            raise DuplicateColumnError(
+                f"{name} is the name of two columns of this table, once as a number and once as a "
+                "text: rename one of them"
+            )
+        return next(iter(labels), name)
+
+
+def _is_number(name: object) -> bool:
+    return isinstance(name, Integral) and not isinstance(name, bool)
+
 
 # How an engine calls labels of rows that go by no name.
 ROW_NUMBERS, UNNAMED = "row numbers", "unnamed"
@@ -99,8 +171,6 @@ class Published(Document):
 
 
 # ---- which columns have a role ------------------------------------------------------------------
-
-
 def listed(policy: Terms, declared: Roles) -> set[Name]:
     """List the columns that the policy names anywhere, or the table declares.
 
@@ -180,8 +250,6 @@ def roles_of(
 
 
 # ---- findings about columns ---------------------------------------------------------------------
-
-
 def of_columns(
     policy: Terms,
     published: Published,
@@ -353,8 +421,6 @@ def _meant(policy: Terms, published: Published, loose: Qid) -> str:
 
 
 # ---- findings about rows that were left out -----------------------------------------------------
-
-
 def of_rows(policy: Terms, measured: Mapping[Qid, Evidence]) -> Iterator[Finding]:
     """Judge the rows that no measure has seen, quasi-identifier by quasi-identifier."""
     for qid, result in measured.items():

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core import render
 from anonrisk.core.frozen import dataclass
 from anonrisk.engines import engine_for
+from anonrisk.policy.evidence import Problem, attempt
 from anonrisk.policy.finding import PASS, Finding, name_of
-from anonrisk.policy.problem import Problem, attempt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

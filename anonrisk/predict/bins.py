@@ -12,7 +12,7 @@ from anonrisk.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.core.arrays import Floats, Integers
+    from anonrisk.core.types import Floats, Integers
 
 # More intervals than this are refused: 80 MB for every array of them.
 MAX_INTERVALS = 10_000_000

@@ -34,8 +34,8 @@ from anonrisk.core import radix
 from anonrisk.predict.another_group import HALF, ClassEstimate, tapered
 
 if TYPE_CHECKING:
-    from anonrisk.core.arrays import Floats, Integers
-    from anonrisk.measures.counts.clustered import ClusteredClasses
+    from anonrisk.core.types import Floats, Integers
+    from anonrisk.measures.counts.population import ClusteredClasses
 
 # Classes of more are not told apart: the ways to put them together are too many (42 for ten).
 LARGEST = 10

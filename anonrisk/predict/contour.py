@@ -23,7 +23,7 @@ from anonrisk.errors import ApproximationError
 from anonrisk.predict.independent import log1p, log_tail, turned_by
 
 if TYPE_CHECKING:
-    from anonrisk.core.arrays import Complex, Floats
+    from anonrisk.core.types import Complex, Floats
     from anonrisk.predict.independent import Numbers
 
 

@@ -11,7 +11,7 @@ from anonrisk.core import render
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
-from anonrisk.predict.inputs import as_probabilities, check_sum
+from anonrisk.predict.distribution import as_probabilities, check_sum
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -16,7 +16,7 @@ from anonrisk.core.frozen import dataclass
 from anonrisk.predict import stirling
 
 if TYPE_CHECKING:
-    from anonrisk.core.arrays import Complex, Floats, Integers
+    from anonrisk.core.types import Complex, Floats, Integers
 
 
 # Numbers of smaller means are gathered at so many: 2 n powers of four times that are 2e-17.

@@ -30,7 +30,7 @@ from anonrisk.predict.moments import classes_each
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anonrisk.core.arrays import Floats
+    from anonrisk.core.types import Floats
 
 _EXACT = (
     "give the distribution itself (Distribution.from_counts, from_probabilities or "

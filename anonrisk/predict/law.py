@@ -13,7 +13,7 @@ from anonrisk.predict.another_group import ClassEstimate
 from anonrisk.predict.independent import log1p
 
 if TYPE_CHECKING:
-    from anonrisk.core.arrays import Floats
+    from anonrisk.core.types import Floats
     from anonrisk.predict.independent import Numbers
 
 

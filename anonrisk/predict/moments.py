@@ -16,7 +16,7 @@ from anonrisk.predict.stirling import log_binomial
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anonrisk.core.arrays import Booleans, Floats, Integers
+    from anonrisk.core.types import Booleans, Floats, Integers
 
 
 # Up to this many pairs are simply added.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from anonrisk.core.arrays import Floats, Integers
+    from anonrisk.core.types import Floats, Integers
     from anonrisk.predict.law import Law
     from anonrisk.predict.sources import PredictionSource
 

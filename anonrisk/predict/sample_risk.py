@@ -14,7 +14,7 @@ from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, percent
 from anonrisk.core.results import Interval
 from anonrisk.errors import ArgumentError, ModelError, PopulationError
-from anonrisk.measures.counts.matched import ABOVE, Attacker
+from anonrisk.measures.counts.population import ABOVE, Attacker
 from anonrisk.measures.risk import Risk, of_release
 from anonrisk.predict.population.benedetti_franconi import of_weights
 from anonrisk.predict.population.bounds import EVERY_SIZE, LEVEL, OF_DRAW, Programme, drawn
@@ -24,11 +24,10 @@ from anonrisk.predict.population.sample import Sample
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anonrisk.core.arrays import Floats, Integers
+    from anonrisk.core.types import Floats, Integers
     from anonrisk.measures.counts.class_sizes import ClassCounts
-    from anonrisk.measures.counts.clustered import ClusteredClasses
-    from anonrisk.measures.counts.weighted import WeightedClasses
-    from anonrisk.predict.population.model_estimate import ModelEstimate
+    from anonrisk.measures.counts.population import ClusteredClasses, WeightedClasses
+    from anonrisk.predict.population.sample import ModelEstimate
 
 # How far a table may be from the share of the population that it is said to be: of what is expected
 # this share, for fractions that were rounded, or so many standard deviations.
@@ -263,7 +262,7 @@ def of_clusters(counted: ClusteredClasses, sampling: Sampling) -> Risk:
     Examples
     --------
     >>> from anonrisk.measures.counts.class_sizes import ClassCounts
-    >>> from anonrisk.measures.counts.clustered import ClusteredClasses
+    >>> from anonrisk.measures.counts.population import ClusteredClasses
     >>> parts = np.arange(40)
     >>> homes = ClusteredClasses(ClassCounts([80], [1]), parts * 0, parts, parts * 0 + 2, "home")
     >>> of_clusters(homes, Sampling(0.05, 1_600)).journalist.highest

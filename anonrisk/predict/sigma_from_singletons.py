@@ -19,7 +19,7 @@ from anonrisk.predict.sources import FromDistribution
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from anonrisk.core.arrays import Floats
+    from anonrisk.core.types import Floats
 
 # Where one interval is wider than the deviation, it matters where it begins: so many are tried.
 _OFFSETS = np.linspace(0.0, 0.5, 17)

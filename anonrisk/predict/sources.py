@@ -15,13 +15,13 @@ from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of
 from anonrisk.core.results import Interval, Probability
 from anonrisk.errors import ApproximationError
-from anonrisk.predict import clusters, contour, kl, law, moments, subgroup
+from anonrisk.predict import another_group, clusters, contour, kl, law, moments
 from anonrisk.predict.another_group import LARGEST_BEYOND, ClassEstimate, estimate
 from anonrisk.predict.independent import Binomial, Poisson
 
 if TYPE_CHECKING:
     from anonrisk.measures.counts.class_sizes import ClassCounts
-    from anonrisk.measures.counts.clustered import ClusteredClasses
+    from anonrisk.measures.counts.population import ClusteredClasses
     from anonrisk.predict.distribution import Distribution
     from anonrisk.predict.independent import Numbers
     from anonrisk.predict.kl import KnownByKl
@@ -220,17 +220,19 @@ class FromTable(_Drawn):
         """Expected number of singletons."""
         if self.k == self.n:
             return float(self.counted.singletons)
-        return subgroup.mean(self.counted.sizes, self.counted.classes, self.n, self.k)
+        return another_group.mean(self.counted.sizes, self.counted.classes, self.n, self.k)
 
     def variance(self) -> float:
         """Variance of their number."""
         if self.is_certain():
             return 0.0
-        return subgroup.variance(self.counted.sizes, self.counted.classes, self.n, self.k)
+        return another_group.variance(self.counted.sizes, self.counted.classes, self.n, self.k)
 
     def shared_by(self, people: int) -> float:
         """Expected number of sets of so many people who share a value."""
-        return subgroup.shared_by(self.counted.sizes, self.counted.classes, self.n, self.k, people)
+        return another_group.shared_by(
+            self.counted.sizes, self.counted.classes, self.n, self.k, people
+        )
 
     def all_allowed(self, allowed: contour.Allowed) -> Probability:
         """Chance that all class sizes are allowed."""
@@ -245,7 +247,7 @@ class FromTable(_Drawn):
         sizes, classes = self.counted.sizes, self.counted.classes
         if self.k == self.n:
             return float(classes[sizes == j].sum())
-        return float(np.dot(classes, subgroup.classes_each(sizes, self.n, self.k, j)))
+        return float(np.dot(classes, another_group.classes_each(sizes, self.n, self.k, j)))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from anonrisk.core.render import count_of, percent
 from anonrisk.errors import ApproximationError, ArgumentError, warn_of_approximation
 from anonrisk.measures import entropy
 from anonrisk.measures.counts.class_sizes import ClassCounts
-from anonrisk.measures.counts.clustered import ClusteredClasses
+from anonrisk.measures.counts.population import ClusteredClasses
 from anonrisk.predict import sources
 from anonrisk.predict.clusters import LARGEST
 from anonrisk.predict.distribution import RECORDS_PER_VALUE, Distribution

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.interrupt import stopped_after
+from anonrisk.core.progress import stopped_after
 from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.traces import MEASURED
-from anonrisk.predict.inputs import share_of
+from anonrisk.predict.distribution import share_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

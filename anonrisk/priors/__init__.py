@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from anonrisk.priors.disagreement import Disagreement
 from anonrisk.priors.forecast import Forecast, forecast
-from anonrisk.priors.listing import Disagreements, Submissions
+from anonrisk.priors.listing import Disagreement, Disagreements, Submissions
 from anonrisk.priors.prior import Prior
 from anonrisk.priors.repository import Repository
 

@@ -19,11 +19,10 @@ from anonrisk.errors import (
     PriorNotFoundError,
     StoreError,
 )
-from anonrisk.priors import disagreement
-from anonrisk.priors.checks import rounded
+from anonrisk.priors import listing
 from anonrisk.priors.forecast import Forecast, forecast
 from anonrisk.priors.listing import Disagreements, Submissions
-from anonrisk.priors.prior import Prior, as_population, as_qid, as_text
+from anonrisk.priors.prior import Prior, as_population, as_qid, as_text, rounded
 
 if TYPE_CHECKING:
     import contextlib
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, MetaData
 
     from anonrisk.core.columns import Name
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.types import Missing
 
 
 # Nothing is ever changed or deleted: a submission is a new row. Connections are opened for one
@@ -362,7 +361,7 @@ class Repository:
         >>> len(repository.disagreements("age")) > 0
         True
         """
-        return Disagreements(tuple(disagreement.find(self.query(qid, population))))
+        return Disagreements(tuple(listing.find(self.query(qid, population))))
 
     def predict(
         self,
@@ -422,12 +421,12 @@ class Repository:
         """
         result = self._submissions(qid, population, by)
         if by is None:
-            differing = Disagreements(tuple(disagreement.find(result)))
+            differing = Disagreements(tuple(listing.find(result)))
             if differing:
                 raise DisagreementError(
                     f"holders disagree about this population; say by= whom to believe.\n{differing}"
                 )
-        return forecast(disagreement.chosen(result), group_size, method=method)
+        return forecast(listing.chosen(result), group_size, method=method)
 
     def _read(self) -> Submissions:
         """Read every row, and put aside those that somebody wrote past this library."""

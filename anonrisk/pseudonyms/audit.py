@@ -11,17 +11,18 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import os
 from dataclasses import field, fields
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.render import PrintedFields, PrintedTable, count_of, named
-from anonrisk.errors import StoreError
-from anonrisk.pseudonyms.clock import microseconds
-from anonrisk.pseudonyms.hash_chain import ChainWords, linked
-from anonrisk.pseudonyms.never_pickled import NeverPickled
+from anonrisk.core.render import PrintedFields, PrintedTable, count_of, kind_name, named
+from anonrisk.errors import ArgumentError, StoreError
+from anonrisk.pseudonyms.hash_chain import ChainWords, linked, microseconds
+from anonrisk.pseudonyms.private_files import NeverPickled, private_file, replace_file
 from anonrisk.pseudonyms.pseudonym import sized
 
 if TYPE_CHECKING:
@@ -224,3 +225,69 @@ class AuditChain(NeverPickled):
 def _event(stored: Mapping[str, Any]) -> Event:
     summary = {name: value for name, value in stored.items() if name != "previous"}
     return Event(**{**summary, "pseudonyms": tuple(summary["pseudonyms"])})
+
+
+# A head is a number, a colon and 64 hexadecimal digits.
+_LONGEST = 200
+
+
+class Anchor:
+    """Keeps the head of a store in a file, or nowhere."""
+
+    def __init__(self, path: Any) -> None:
+        """Name the file; None for no anchor."""
+        if path is not None and not isinstance(path, (str, os.PathLike)):
+            raise ArgumentError(f"anchor= is the path of a file, not {kind_name(path)}")
+        self.path = None if path is None else Path(path)
+
+    def refuse_new(self) -> None:
+        """Reject to make a store where the anchor says that there was one, or cannot be kept."""
+        if self.path is not None and self._head() is not None:
+            raise StoreError(
+                f"the anchor {str(self.path)!r} says that there was a store already: it was moved "
+                "away, or this is the anchor of another one"
+            )
+
+    def kept(self) -> str | None:
+        """Return the head in the file, which the audit must have; None if there is no anchor."""
+        if self.path is None:
+            return None
+        head = self._head()
+        if head is None:
+            raise StoreError(
+                f"the anchor {str(self.path)!r} is not there: it was taken away, or there never "
+                "was one. If so, open the store without it once, and write its head there"
+            )
+        return head
+
+    def keep(self, head: str) -> None:
+        """Put the head into the file, unless a later one is there already."""
+        if self.path is None:
+            return
+        kept = self._head()
+        if kept is not None and WORDS.number_of(head) <= WORDS.number_of(kept):
+            return
+        try:
+            # Where a link leads to: else it would become a file here, and the one there grow old.
+            replace_file(self.path.resolve(), head.encode() + b"\n")
+        except OSError as error:
+            raise StoreError(
+                f"what was done is on record, but the anchor {str(self.path)!r} cannot be "
+                f"written: {error.strerror}"
+            ) from None
+
+    def _head(self) -> str | None:
+        """Read the head, if the file is there."""
+        path = Path(str(self.path))
+        problem = private_file(path, make=False)
+        if problem is None:
+            return None
+        if problem:
+            raise StoreError(f"the anchor {str(path)!r} is not used: {problem}")
+        try:
+            with path.open(encoding="ascii") as file:
+                head = file.read(_LONGEST).strip()
+            WORDS.number_of(head)
+        except (OSError, ValueError):
+            raise StoreError(f"the anchor {str(path)!r} cannot be read, or holds no head") from None
+        return head

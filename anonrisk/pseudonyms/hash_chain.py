@@ -1,4 +1,4 @@
-"""Chains of records, each of which names the one before it: what ledger and audit have in common.
+"""Chains of records, each of which names the one before it: for ledger and audit alike.
 
 A record is stored as canonical JSON with its `number`, from 1, and `previous`, the mark of the one
 before. What a mark is, a seal under a key or a plain hash, is up to the chain. A head is the
@@ -7,16 +7,48 @@ number of a record, a colon and its mark: who keeps one elsewhere sees that the 
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.documents import canonical
 from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ArgumentError
+from anonrisk.pseudonyms.pseudonym import EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from anonrisk.errors import AnonRiskError
+
+# What is written by one machine and read by another is not refused for so little.
+CLOCKS_DIFFER = timedelta(minutes=5)
+
+
+def now() -> datetime:
+    """Return the time of this machine, in UTC."""
+    return datetime.now(UTC)
+
+
+def microseconds(moment: datetime) -> int:
+    """Return the microseconds since 1970-01-01 UTC, without rounding.
+
+    Examples
+    --------
+    >>> microseconds(datetime(1970, 1, 2, tzinfo=UTC))
+    86400000000
+    """
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def written(at: int) -> str:
+    """Write microseconds since 1970-01-01 UTC as a time that people can read.
+
+    Examples
+    --------
+    >>> written(86_400_000_001)
+    '1970-01-02T00:00:00.000001+00:00'
+    """
+    return (EPOCH + timedelta(microseconds=at)).isoformat(timespec="microseconds")
 
 
 def linked(head: str, about: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from anonrisk.errors import (
     UnknownPseudonymError,
 )
 from anonrisk.pseudonyms.pseudonym import EPOCH, Pseudonymisation, canonical, pseudonym_maker
-from anonrisk.pseudonyms.sealing import check_identity
+from anonrisk.pseudonyms.store import check_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

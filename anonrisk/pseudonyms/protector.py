@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core.arguments import one_of, true_or_false
 from anonrisk.errors import ArgumentError, NotAllowedError, StoreError
-from anonrisk.pseudonyms import erasure, issuing, retention, rotation, verifying
-from anonrisk.pseudonyms.anchor import Anchor
-from anonrisk.pseudonyms.arguments import (
+from anonrisk.pseudonyms import issuing, upkeep
+from anonrisk.pseudonyms.audit import Anchor, AuditTrail
+from anonrisk.pseudonyms.keys import Key, as_key
+from anonrisk.pseudonyms.private_files import NeverPickled
+from anonrisk.pseudonyms.pseudonym import canonical, safe_form
+from anonrisk.pseudonyms.rights import (
+    ANY,
+    StoreSettings,
     at_least_one,
     name_of,
     pseudonym_of,
@@ -19,12 +24,6 @@ from anonrisk.pseudonyms.arguments import (
     right_of,
     volume_of,
 )
-from anonrisk.pseudonyms.audit import AuditTrail
-from anonrisk.pseudonyms.collisions import safe_form
-from anonrisk.pseudonyms.keys import Key, as_key
-from anonrisk.pseudonyms.never_pickled import NeverPickled
-from anonrisk.pseudonyms.pseudonym import canonical
-from anonrisk.pseudonyms.rights import ANY, StoreSettings
 from anonrisk.pseudonyms.session import Doing, StoreSession, create, microseconds_now
 from anonrisk.pseudonyms.store import IdentityStore
 
@@ -32,12 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-    from anonrisk.core.literals import Alphabet
-    from anonrisk.pseudonyms.erasure import Erasure
-    from anonrisk.pseudonyms.retention import Expiry
+    from anonrisk.core.types import Alphabet
     from anonrisk.pseudonyms.rights import Rights
-    from anonrisk.pseudonyms.rotation import Rotation
-    from anonrisk.pseudonyms.verifying import VerifiedStore
+    from anonrisk.pseudonyms.upkeep import Erasure, Expiry, Rotation, VerifiedStore
 
 
 def grant(session: StoreSession, doing: Doing) -> None:
@@ -142,7 +138,7 @@ class Upkeep:
         """
         doing = Doing(name_of(by, "by"), "rotate", reason=reason_of(reason))
         key = as_key(new_key)
-        return rotation.rotate(self._session, key, doing, leave_unreadable=leave_unreadable)
+        return upkeep.rotate(self._session, key, doing, leave_unreadable=leave_unreadable)
 
     def erase(
         self,
@@ -194,7 +190,7 @@ class Upkeep:
         person = None if identity is None else canonical(identity)
         where = ANY if scope is None else recipient_of(scope)
         doing = Doing(name_of(by, "by"), "erase", where, reason=reason_of(reason))
-        return erasure.erase(self._session, doing, pseudonym=asked, identity=person)
+        return upkeep.erase(self._session, doing, pseudonym=asked, identity=person)
 
     def set_retention(
         self, *, keep_identities: int | None, keep_audit: int | None, by: str, reason: str
@@ -217,7 +213,7 @@ class Upkeep:
             "keep_audit": at_least_one(keep_audit, "keep_audit"),
         }
         doing = Doing(name_of(by, "by"), "set_retention", reason=reason_of(reason))
-        retention.set_retention(self._session, doing, days)
+        upkeep.set_retention(self._session, doing, days)
 
     def expire(self, *, by: str, reason: str) -> Expiry:
         """Erase identities and prune events that are older than they are kept.
@@ -245,7 +241,7 @@ class Upkeep:
         0
         """
         doing = Doing(name_of(by, "by"), "expire", ANY, reason=reason_of(reason))
-        return retention.expire(self._session, doing)
+        return upkeep.expire(self._session, doing)
 
 
 class IdentityProtector(NeverPickled, Upkeep):
@@ -577,7 +573,7 @@ class IdentityProtector(NeverPickled, Upkeep):
         by : str
             Who asks; must have been granted ``"audit"``.
         """
-        return verifying.verify(self._session, Doing(name_of(by, "by"), "verify"), head)
+        return upkeep.verify(self._session, Doing(name_of(by, "by"), "verify"), head)
 
     def accept_clock(self, *, by: str, reason: str) -> None:
         """Go on although the clock of this machine is behind the last event.

@@ -1,5 +1,8 @@
 """Seals: who holds the key said so, and not a byte has changed since.
 
+The agent's protocol is that of draft-ietf-sshm-ssh-agent: a length, a number that says what is
+asked, and texts with their length.
+
 What is sealed stands in an envelope of DSSE (github.com/secure-systems-lab/dsse), with any number
 of signatures over its bytes and their type. One by HMAC is checked with the key that made it, so
 that whoever can check can also forge. One by Ed25519 (RFC 8032) is made with a private key and
@@ -11,20 +14,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import os
 import re
+import socket
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from anonrisk.core.arguments import as_path
 from anonrisk.core.documents import canonical
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.paths import as_path
 from anonrisk.errors import ManifestError, MissingLibraryError, SecretKeyError, WrongKeyError
-from anonrisk.pseudonyms.key_files import read_key_file, write_key_file
-from anonrisk.pseudonyms.never_pickled import NeverPickled
-from anonrisk.pseudonyms.ssh_agent import AgentKey, wire_form
+from anonrisk.pseudonyms.private_files import NeverPickled, read_key_file, write_key_file
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -33,6 +35,64 @@ if TYPE_CHECKING:
     )
 
     from anonrisk.pseudonyms.keys import Key
+
+_KIND = b"ssh-ed25519"
+_SIGN, _SIGNED = b"\x0d", b"\x0e"
+_NO_FLAGS = bytes(4)
+_SIGNATURE_BYTES = 64
+# People may be asked to press a key; an agent that is gone is not waited for.
+_SECONDS = 60
+
+
+class AgentKey:
+    """A private key by its public one."""
+
+    def __init__(self, public: Ed25519PublicKey) -> None:
+        """Keep the public key."""
+        self._public = public
+
+    def public_key(self) -> Ed25519PublicKey:
+        """Return the public key."""
+        return self._public
+
+    def sign(self, message: bytes) -> bytes:
+        """Ask the agent to sign; it signs the message itself, as the private key would."""
+        answer = _asked(_SIGN + _text(wire_form(self._public)) + _text(message) + _NO_FLAGS)
+        begin = _text(_KIND) + _SIGNATURE_BYTES.to_bytes(4, "big")
+        signed = _SIGNED + (len(begin) + _SIGNATURE_BYTES).to_bytes(4, "big") + begin
+        if not answer.startswith(signed) or len(answer) != len(signed) + _SIGNATURE_BYTES:
+            raise SecretKeyError(
+                "the SSH agent did not sign: it has no such key (ssh-add -l), or was told not to"
+            )
+        return answer[len(signed) :]
+
+
+def wire_form(key: Ed25519PublicKey) -> bytes:
+    """Return a public key as SSH sends it."""
+    return _text(_KIND) + _text(key.public_bytes_raw())
+
+
+def _text(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + data
+
+
+def _asked(request: bytes) -> bytes:
+    place = os.environ.get("SSH_AUTH_SOCK")
+    if not place:
+        raise SecretKeyError("there is no SSH agent: SSH_AUTH_SOCK is not set")
+    try:
+        with socket.socket(socket.AF_UNIX) as agent:
+            agent.settimeout(_SECONDS)
+            agent.connect(place)
+            agent.sendall(_text(request))
+            with agent.makefile("rb") as answer:
+                return answer.read(int.from_bytes(answer.read(4), "big"))
+    except AttributeError:
+        raise SecretKeyError("this system has no SSH agents: sign with a key in a file") from None
+    except OSError as error:
+        why = error.strerror or "it does not answer"
+        raise SecretKeyError(f"the SSH agent cannot be asked: {why}") from None
+
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 _PURPOSE = "manifest"

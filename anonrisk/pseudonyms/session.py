@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import json
 import secrets
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -10,28 +11,141 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from anonrisk.core.documents import canonical
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of
 from anonrisk.errors import AnonRiskError, NotAllowedError, StoreError, WrongKeyError, raise_alone
-from anonrisk.pseudonyms import clock
-from anonrisk.pseudonyms.audit import FIRST_EPOCH, AuditChain, head_of
+from anonrisk.pseudonyms import hash_chain
+from anonrisk.pseudonyms.audit import BEGINNING, FIRST_EPOCH, WORDS, AuditChain, head_of
 from anonrisk.pseudonyms.keys import Key, hkdf
-from anonrisk.pseudonyms.never_pickled import NeverPickled
+from anonrisk.pseudonyms.private_files import NeverPickled
 from anonrisk.pseudonyms.pseudonym import folded, sized
-from anonrisk.pseudonyms.replay import Known, caught_up
-from anonrisk.pseudonyms.rights import DAY
-from anonrisk.pseudonyms.sealing import Sealer
-from anonrisk.pseudonyms.store import VERSION, IdentityStore, StoreTransaction
+from anonrisk.pseudonyms.rights import DAY, Keeping, StoreSettings
+from anonrisk.pseudonyms.store import VERSION, IdentityStore, Sealer, StoreTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sqlalchemy import Row
 
-    from anonrisk.pseudonyms.anchor import Anchor
-    from anonrisk.pseudonyms.audit import Event
-    from anonrisk.pseudonyms.rights import Keeping, StoreSettings
-    from anonrisk.pseudonyms.sealing import Opened
+    from anonrisk.pseudonyms.audit import Anchor, Event
+    from anonrisk.pseudonyms.store import Opened
+
+_NOBODY = Keeping(StoreSettings(admin=""))
+# Under this name the store says which event stands in the place of those that were pruned. It is
+# a hint: that event is part of the chain, and is read again as such.
+PRUNED = "pruned"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the audit says up to a head.
+
+    Attributes
+    ----------
+    head : str
+        The last event that was read.
+    keeping : Keeping
+        What holds after it.
+    start : str
+        The head before the first event that is there: those before it were pruned.
+    hint : str or None
+        Which event says so, as the store tells.
+    promised : str
+        What that event must turn out to say, while it was not read in its place.
+    """
+
+    head: str = BEGINNING
+    keeping: Keeping = _NOBODY
+    start: str = BEGINNING
+    hint: str | None = None
+    promised: str = ""
+
+    @property
+    def number(self) -> int:
+        """The number of the last event."""
+        return int(self.head.partition(":")[0])
+
+    @property
+    def pruned(self) -> int:
+        """The number of the last event that was pruned; 0 if none was."""
+        return int(self.start.partition(":")[0])
+
+    def refuse_without(self, tables: StoreTransaction, kept: str | None) -> None:
+        """Raise unless the audit has the head of an anchor, if there is one."""
+        if kept is not None:
+            self.refuse_other(tables, kept)
+
+    def refuse_other(self, tables: StoreTransaction, head: str) -> None:
+        """Raise unless the audit once had this head."""
+        number = WORDS.number_of(head)
+        if number < self.pruned:
+            raise StoreError(
+                f"event {number:,} of the audit was pruned, so that it cannot be decided whether "
+                f"this was its head; the audit begins with event {self.pruned + 1:,}: keep a newer "
+                "head"
+            )
+        row = tables.event(number)
+        result = None if row is None else head_of(str(row.content), number)
+        WORDS.refuse_other(head, self.start if number == self.pruned else result, self.number)
+
+
+def caught_up(
+    tables: StoreTransaction, about: Mapping[str, str], chain: AuditChain, known: Known | None
+) -> Known:
+    """Read the events that are new, and check that what was known of the audit still holds."""
+    hint = about.get(PRUNED)
+    if known is not None and known.hint == hint:
+        known.refuse_other(tables, known.head)
+        return _read(tables, chain, known)
+    result = _read(tables, chain, beginning(tables, hint))
+    if known is not None and known.number >= result.pruned:
+        result.refuse_other(tables, known.head)
+    return result
+
+
+def _read(tables: StoreTransaction, chain: AuditChain, known: Known) -> Known:
+    """Read what follows."""
+    head, prunings = known.head, set()
+    # Nothing stands before the beginning, not even an event 0.
+    after = None if known.head == known.start else known.number
+
+    def events() -> Iterator[Event]:
+        nonlocal head
+        for event, then in chain.read(tables.events(after), known.head):
+            head = then
+            if str(event.number) == known.hint:
+                prunings.add((event.action, event.outcome, canonical(event.details)))
+            yield event
+
+    keeping = known.keeping.after(events())
+    if head == BEGINNING:
+        raise StoreError("the store has no event at all: its audit was taken out")
+    if keeping.epoch != chain.epoch:
+        raise StoreError("the audit ends with another key than the present one: its end is gone")
+    if known.promised and prunings != {("prune", "done", known.promised)}:
+        raise StoreError("the audit does not begin as the event that pruned it says")
+    return replace(known, head=head, keeping=keeping, promised="")
+
+
+def beginning(tables: StoreTransaction, hint: str | None) -> Known:
+    """Return what the audit begins with: nothing, or what was kept of events that were pruned."""
+    if hint is None:
+        return Known()
+    damaged = StoreError("the audit was pruned, and the event that says so is not there")
+    row = tables.event(int(hint)) if hint.isascii() and hint.isdecimal() else None
+    if row is None:
+        raise damaged
+    try:
+        details = json.loads(row.content)["details"]
+        start = f"{details['through']}:{details['hash']}"
+        keeping, promised = Keeping.from_dict(details["keeping"]), canonical(details)
+    # Nothing is known of the row yet: it is part of the chain that is read from here on.
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        raise damaged from None
+    if tables.first_number() != details["through"] + 1:
+        raise StoreError("the audit does not begin where it was pruned: events were put in")
+    return Known(start, keeping, start, hint, promised)
 
 
 @dataclass(frozen=True)
@@ -102,7 +216,7 @@ class Turn:
         """Put on record what somebody did or tried."""
         fields = {
             **asdict(doing),
-            "at": clock.written(self.at),
+            "at": hash_chain.written(self.at),
             "outcome": outcome,
             "details": details,
         }
@@ -238,7 +352,7 @@ class StoreSession:
         """Return the time of an event that happens now, which is never before the last."""
         at, last = microseconds_now(), known.keeping.at
         behind = timedelta(microseconds=last - at)
-        if behind > clock.CLOCKS_DIFFER:
+        if behind > hash_chain.CLOCKS_DIFFER:
             raise StoreError(
                 f"the clock of this machine is {behind} behind the last event of the audit: "
                 "nothing is done. Set it right; if the last event's was wrong, accept_clock"
@@ -333,4 +447,4 @@ def unwrapped(sealer: Sealer, about: Mapping[str, str], what: str) -> bytes:
 
 def microseconds_now() -> int:
     """Return the time of this machine."""
-    return clock.microseconds(clock.now())
+    return hash_chain.microseconds(hash_chain.now())

@@ -16,7 +16,7 @@ from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, shown
 from anonrisk.errors import PolicyError
 from anonrisk.measures.recode import Bins, Keep, KeepCommon, Level, MergeRare, Star
-from anonrisk.planning.losses.base import entropy_of
+from anonrisk.planning.losses import entropy_of
 from anonrisk.planning.plan import Plan, without_digest
 from anonrisk.policy.policy import Policy
 from anonrisk.policy.verdict import now
@@ -25,8 +25,8 @@ from anonrisk.reporting.text import cut, name_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.types import Floats, Integers
     from anonrisk.measures.recode import Recoding
     from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.lattice.explore import Combinations, LeftOutLevel

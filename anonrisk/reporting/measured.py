@@ -17,11 +17,11 @@ from anonrisk.policy.budgets.max_suppressed import no_prediction
 from anonrisk.policy.budgets.risk import against_others, sampling_said, with_weight
 from anonrisk.policy.check import checked
 from anonrisk.policy.coverage import ColumnCoverage, Coverage
+from anonrisk.policy.evidence import Problem, attempt
+from anonrisk.policy.examine import with_files
 from anonrisk.policy.finding import FAIL
-from anonrisk.policy.labels import with_labels
 from anonrisk.policy.measure import context_of
-from anonrisk.policy.problem import Problem, attempt
-from anonrisk.policy.storage import with_files
+from anonrisk.policy.release_rules import with_labels
 from anonrisk.policy.trial import seconds_unasked
 from anonrisk.policy.verdict import Verdict
 from anonrisk.predict.population import PopulationEstimate
@@ -31,12 +31,12 @@ from anonrisk.predict.sample_risk import of_sample
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from anonrisk.api.assessment import Assessment
+    from anonrisk.api.assess import Assessment
     from anonrisk.core.columns import Name, Qid
     from anonrisk.policy.evidence import Context, Evidence
     from anonrisk.policy.explain import Explanation
     from anonrisk.policy.finding import Finding
-    from anonrisk.policy.table import CheckedTable, CountingEngine
+    from anonrisk.policy.measure import CheckedTable, CountingEngine
     from anonrisk.policy.terms import Terms
 
 # A page shows no more columns than somebody reads, and no more are counted for it.

@@ -14,23 +14,21 @@ from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError, MissingUnitError
 from anonrisk.measures.counts.question import ClassesWithValues
 from anonrisk.measures.recode import Bins, Keep, Level
-from anonrisk.planning.lattice.common_values import with_rules
 from anonrisk.planning.lattice.explore import CountedWhenAsked, combinations, levels_of
 from anonrisk.planning.lattice.full_domain import value_budget
 from anonrisk.planning.lattice.lattice import refinements
-from anonrisk.planning.lattice.offer import offers
-from anonrisk.planning.losses.choose import OF_COLUMNS
-from anonrisk.planning.regions.persons import PersonTally
+from anonrisk.planning.lattice.offer import offers, with_rules
+from anonrisk.planning.losses import OF_COLUMNS
+from anonrisk.planning.regions.part import PersonTally
 from anonrisk.planning.suppress.class_rules import beside
 from anonrisk.reporting.explored import summarise, told_as, told_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonrisk.core.arrays import Integers
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.hierarchy import Hierarchy
-    from anonrisk.core.literals import ColumnLoss, Cuts
+    from anonrisk.core.types import ColumnLoss, Cuts, Integers
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.tally import Tally
     from anonrisk.measures.recode import KeepCommon, MergeRare, Recoding

@@ -8,8 +8,8 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from anonrisk.core.arguments import as_path, why_not
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.paths import as_path, why_not
 from anonrisk.core.render import escaped, escaped_json, fitted
 from anonrisk.errors import ArgumentError, MissingLibraryError, UnwritableTableError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
-    from anonrisk.api.assessment import Assessment
+    from anonrisk.api.assess import Assessment
     from anonrisk.policy.explain import Explanation
     from anonrisk.policy.verdict import Verdict
 
@@ -150,7 +150,7 @@ class Report(Summarised):
 
     def to_markdown(self) -> str:
         """Write it as Markdown, for a ticket or a pull request."""
-        from anonrisk.reporting.markdown import markdown
+        from anonrisk.reporting.text import markdown
 
         return markdown(self.summary)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
 from anonrisk.api.classes import classes
-from anonrisk.api.question import question_of
+from anonrisk.api.question import in_one_state, question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about
 from anonrisk.core.arguments import list_of, text_or_none, whole_number
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.types import Missing
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.policy import Policy
     from anonrisk.policy.verdict import Verdict

@@ -13,14 +13,13 @@ from anonrisk.core.render import percent
 from anonrisk.core.results import plain
 from anonrisk.measures.counts.class_sizes import BANDS
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.policy import messages
+from anonrisk.policy import evidence
 from anonrisk.policy.coverage import unseen
+from anonrisk.policy.evidence import Problem
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
-from anonrisk.policy.problem import Problem
 from anonrisk.policy.release_rules import ROW_LABELS, no_records
-from anonrisk.reporting import limits
-from anonrisk.reporting.limits import MOST_LIMITS, limit_row
-from anonrisk.reporting.meanings import behind
+from anonrisk.reporting import meanings
+from anonrisk.reporting.meanings import MOST_LIMITS, behind, limit_row
 from anonrisk.reporting.text import FLOOR, People, and_more, cut, listed, name_of, number, one_in
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from anonrisk.api.class_sizes import ClassSizes
     from anonrisk.core.columns import Name
-    from anonrisk.measures.counts.matched import Attacker
+    from anonrisk.measures.counts.population import Attacker
     from anonrisk.policy.verdict import Verdict
     from anonrisk.predict.population import PopulationEstimate
     from anonrisk.reporting.measured import Measured
@@ -421,7 +420,7 @@ def summarise(
         "verdict": _verdict(measured, people),
         "covers": _rows(measured.verdict) if measured.judged else [],
         "columns": _columns(measured),
-        "budgets": limits.budgets(measured),
+        "budgets": meanings.budgets(measured),
         "classes": classes(measured, people),
         "drivers": drivers(measured, people),
         "attackers": attackers(measured, people),
@@ -544,7 +543,7 @@ def _cause(measured: Measured) -> str:
     if no_records() in failures:
         return "the table has no records; there is nothing to publish."
     doubts = [failure for failure in failures if failure.status == COULD_NOT_ASSESS]
-    sentences = list(map(limits.sentence_of, doubts))
+    sentences = list(map(meanings.sentence_of, doubts))
     if len(measured.absent) > 1:
         return f"the policy names columns that the table does not have: {listed(measured.absent)}."
     # Which role it has, and what it may be called now.
@@ -574,9 +573,9 @@ def _why(measured: Measured, people: People) -> str:
                 k = int(failure.parameters.get("k", failure.limit))
                 hidden = people.hidden_sentence(sizes, k).removesuffix(".")
                 text = f"{hidden} by their {listed(sizes.qid)}"
-            allowed = "nobody" if budget == "k" else messages.as_given(failure.limit)
+            allowed = "nobody" if budget == "k" else evidence.as_given(failure.limit)
             return f"{text}; the policy allows {allowed}."
-    return limits.sentence_of(failed[0])
+    return meanings.sentence_of(failed[0])
 
 
 def _others_broken(verdict: Verdict, status: str | None) -> list[str]:

@@ -3,8 +3,7 @@
 ``python -m anonrisk.testing`` runs it on every kind of table whose library is installed.
 """
 
-from anonrisk.testing.case import ARX, Case, cases
-from anonrisk.testing.cells import SmallColumn, SmallTable
+from anonrisk.testing.case import ARX, Case, SmallColumn, SmallTable, cases
 from anonrisk.testing.report import Answered, ConformanceReport, run
 from anonrisk.testing.tools import OwnTool, engine, pycanon
 

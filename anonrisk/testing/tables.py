@@ -18,7 +18,7 @@ import anonrisk
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anonrisk.testing.cells import SmallColumn, SmallTable
+    from anonrisk.testing.case import SmallColumn, SmallTable
 
     Build = Callable[[SmallTable], Any]
 

@@ -12,15 +12,14 @@ import anonrisk
 from anonrisk._version import __version__
 from anonrisk.accessor import ON_CLASSES
 from anonrisk.core.frozen import dataclass
-from anonrisk.engines.refused import REFUSED
+from anonrisk.engines.refusals import REFUSED
 from anonrisk.errors import ArgumentError, EmptyTableError
 from anonrisk.testing.tables import KINDS, lacking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anonrisk.testing.case import Case
-    from anonrisk.testing.cells import SmallTable
+    from anonrisk.testing.case import Case, SmallTable
 
 _STEP = re.compile(r"(\w+)(\([^)]*\))?")
 # Cases that a kind of table refuses, by what it is not asked for (`engines.refused`). A refusal

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, get_args
 import anonrisk
 from anonrisk.cli import options, output_paths
 from anonrisk.cli.commands.plan import blocked, write_table, written
+from anonrisk.cli.documents import read_plan, require_hierarchies, scales_of
 from anonrisk.cli.next_steps import applied
 from anonrisk.cli.outcome import Outcome
-from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
 from anonrisk.cli.source import wanted
 from anonrisk.core import columns
-from anonrisk.core.literals import OnUnseen
 from anonrisk.core.render import shown
+from anonrisk.core.types import OnUnseen
 from anonrisk.errors import ArgumentError, PlanError, ReleaseBlocked
 from anonrisk.policy import Policy
 from anonrisk.policy.finding import FAIL
-from anonrisk.policy.wanted import wanted_by
+from anonrisk.policy.terms import wanted_by
 from anonrisk.pseudonyms.private_files import replace_file
 
 if TYPE_CHECKING:

@@ -16,12 +16,11 @@ from anonrisk.errors import AnonRiskError, ArgumentError, MissingLibraryError
 from anonrisk.policy import Policy, Verdict
 from anonrisk.policy.against import check_against
 from anonrisk.policy.check import check
+from anonrisk.policy.evidence import Problem, attempt
+from anonrisk.policy.examine import of_storage, with_files
 from anonrisk.policy.finding import FAIL, unknown
-from anonrisk.policy.problem import Problem, attempt
-from anonrisk.policy.storage import of_storage, with_files
-from anonrisk.policy.terms import UNLISTED
+from anonrisk.policy.terms import UNLISTED, wanted_by
 from anonrisk.policy.trial import Gate, Trials, rows_of, seconds_unasked
-from anonrisk.policy.wanted import wanted_by
 
 if TYPE_CHECKING:
     import argparse

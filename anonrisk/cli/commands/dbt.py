@@ -13,8 +13,7 @@ from anonrisk.core.column_roles import Roles
 from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, RolesDocumentError
 from anonrisk.policy import Policy
-from anonrisk.policy.dbt.common import MARK
-from anonrisk.policy.dbt.model import python_model
+from anonrisk.policy.dbt.model import MARK, python_model
 
 if TYPE_CHECKING:
     import argparse

@@ -12,7 +12,7 @@ from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError
-from anonrisk.policy import document
+from anonrisk.policy import fields
 from anonrisk.policy.ready import names, read
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     }
     made = Outcome.of(**parts)
     if to is not None:
-        write(str(to), policy.to_json() + "\n" if document.is_json(to) else policy.to_yaml())
+        write(str(to), policy.to_json() + "\n" if fields.is_json(to) else policy.to_yaml())
         return Outcome(_summary(policy, to, args), made.document)
     kept = "".join(f"# Then: {command}" for command in to_check(args, "POLICY"))
     return Outcome("" if args.json else f"{policy.to_yaml()}{kept}".rstrip("\n"), made.document)

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any, get_args
 import anonrisk
 from anonrisk.cli import STARTED_BY, options, output_paths
 from anonrisk.cli.commands import check
+from anonrisk.cli.documents import load_policy
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.page_file import write_page
-from anonrisk.cli.policy_file import load_policy
 from anonrisk.cli.source import said_of, wanted
-from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.render import shown
-from anonrisk.policy.storage import of_storage
-from anonrisk.policy.wanted import wanted_by
+from anonrisk.core.types import ColumnLoss
+from anonrisk.policy.examine import of_storage
+from anonrisk.policy.terms import wanted_by
 from anonrisk.reporting import Explorer
-from anonrisk.reporting.explore import EXPLORE_SECONDS
-from anonrisk.reporting.explore_advice import with_storage
+from anonrisk.reporting.explore import EXPLORE_SECONDS, with_storage
 from anonrisk.reporting.served import KEEP_URL
 from anonrisk.reporting.text import FLOOR
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
 
     from anonrisk.cli.source import Source
-    from anonrisk.measures.qid_report import QidReport
+    from anonrisk.measures.find_qids import QidReport
 
 # Seconds that somebody waits who has not said how long.
 _SECONDS = 60

@@ -14,7 +14,7 @@ from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, ManifestError
 from anonrisk.policy import Policy, Verdict
 from anonrisk.policy.finding import FAIL
-from anonrisk.policy.wanted import wanted_by
+from anonrisk.policy.terms import wanted_by
 from anonrisk.releases.ledger.manifest import Manifest
 
 if TYPE_CHECKING:

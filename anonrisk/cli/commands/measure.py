@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import anonrisk
 from anonrisk.cli import options
+from anonrisk.cli.documents import load_policy
 from anonrisk.cli.outcome import Outcome
-from anonrisk.cli.policy_file import load_policy
 from anonrisk.cli.source import wanted
 from anonrisk.errors import ArgumentError
 
@@ -69,7 +69,7 @@ def _of_policy(args: argparse.Namespace, source: Source) -> Outcome:
     said = (*said, *options.sample_of(args).values())
     if any(item is not None for item in said) or (args.missing, args.distance) != ("value", "auto"):
         raise ArgumentError("a policy says everything itself: give --policy without the others")
-    from anonrisk.policy.wanted import wanted_by
+    from anonrisk.policy.terms import wanted_by
 
     policy = load_policy(args.policy)
     assessment = policy.assess(source.read(args, wanted_by(policy)))

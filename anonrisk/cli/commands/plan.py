@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import anonrisk
 from anonrisk.cli import options, output_paths
 from anonrisk.cli.commands.check import table_of
+from anonrisk.cli.documents import load_policy, read_plan, require_hierarchies, scales_of
 from anonrisk.cli.next_steps import after_plan, as_text
 from anonrisk.cli.outcome import Outcome
-from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
-from anonrisk.cli.policy_file import load_policy
 from anonrisk.cli.source import said_of, text_format, wanted, wanted_for_plan
-from anonrisk.core.literals import Loss, PlanMethod
 from anonrisk.core.render import shown, visible
+from anonrisk.core.types import Loss, PlanMethod
 from anonrisk.errors import (
     ArgumentError,
     NoPlanHelpsError,
@@ -217,7 +216,7 @@ def write_table(
     as_it_is: Sequence[Any],
 ) -> None:
     """Write a changed table as its name says, text as the table that was read."""
-    from anonrisk.engines.pandas.write import write
+    from anonrisk.engines.pandas.files import write
 
     (path, kind), text = to, text_format(args)
     sep = "\t" if path.suffix.casefold() == ".tsv" else text.sep or ","

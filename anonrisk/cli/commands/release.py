@@ -345,8 +345,7 @@ def _show(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
 
 
 def _lineage(args: argparse.Namespace) -> Outcome:
-    from anonrisk.releases.ledger.lineage import FORMS
-    from anonrisk.releases.ledger.manifest import Manifest
+    from anonrisk.releases.ledger.manifest import FORMS, Manifest
 
     if args.what is None or args.ledger is not None:
         raise ArgumentError("--lineage is of one manifest: name its file, and no --ledger")

@@ -13,8 +13,8 @@ from anonrisk.cli.page_file import write_page
 from anonrisk.cli.source import wanted
 from anonrisk.core import progress
 from anonrisk.core.render import shown
-from anonrisk.policy.storage import of_storage
-from anonrisk.policy.wanted import wanted_by
+from anonrisk.policy.examine import of_storage
+from anonrisk.policy.terms import wanted_by
 from anonrisk.reporting import Report
 from anonrisk.reporting.report import report_of
 

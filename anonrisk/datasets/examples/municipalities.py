@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from anonrisk.core.arrays import Floats, Integers
+    from anonrisk.core.types import Floats, Integers
     from anonrisk.predict import Prediction
 
 TABLE = Path("gemeente_leeftijd_geslacht.csv")

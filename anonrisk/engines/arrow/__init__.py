@@ -20,10 +20,9 @@ from anonrisk.core.column_roles import Roles
 from anonrisk.engines.arrow import cells
 from anonrisk.engines.arrow.kinds import table_of
 from anonrisk.engines.held import ROLES_KEY, HeldTable
-from anonrisk.engines.pandas import PandasEngine, objects
+from anonrisk.engines.pandas import PandasEngine, encode
 from anonrisk.engines.pandas.encode import refuse_nested, remembered
-from anonrisk.engines.pandas.guard import guarded
-from anonrisk.engines.pandas.schema import COLUMNS_KEY, PandasSchema
+from anonrisk.engines.pandas.schema import COLUMNS_KEY, PandasSchema, guarded
 from anonrisk.engines.reading.storage import n_unused
 from anonrisk.errors import EngineError
 from anonrisk.measures.counts import question as questions
@@ -102,7 +101,7 @@ class ArrowSchema(Schema):
 
     def scale_of(self, column: Name) -> str | None:
         """Look at the type."""
-        return objects.scale_of(cells.series(self._types([column])[column]))
+        return encode.scale_of(cells.series(self._types([column])[column]))
 
     def largest_whole(self, column: Name) -> float | None:
         """Look at all values."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from anonrisk.engines.arrow import cells
 from anonrisk.engines.reading import parquet_files
-from anonrisk.engines.refused import NO_ROLES, refused
+from anonrisk.engines.refusals import NO_ROLES, refused
 from anonrisk.errors import ArgumentError, UnsupportedFrameError
 
 if TYPE_CHECKING:

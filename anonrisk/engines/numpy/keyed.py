@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.core.arrays import Booleans
     from anonrisk.core.columns import Name
+    from anonrisk.core.types import Booleans
     from anonrisk.engines.numpy.table import CodedTable
     from anonrisk.measures.counts.change import RowsOfPersons
     from anonrisk.pseudonyms.encoding import Hashes

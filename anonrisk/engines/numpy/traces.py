@@ -1,4 +1,4 @@
-"""Traces as numbers: who else has the points that are known of a user."""
+"""Traces as numbers: who else has the points that are known of a person, and who is linked."""
 
 from __future__ import annotations
 
@@ -7,21 +7,153 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.interrupt import interruptible
-from anonrisk.core.progress import tell
+from anonrisk.core.progress import interruptible, tell
 from anonrisk.core.render import count_of
+from anonrisk.engines.limits import tied_times
 from anonrisk.engines.numpy.count import histogram, runs_of
-from anonrisk.engines.numpy.visits import Index, KeySet, Visits
 from anonrisk.engines.renumber import closed_up
-from anonrisk.engines.times import tied_times
-from anonrisk.measures.counts.traces import MEASURED, StepCounts, TraceCounts
+from anonrisk.measures.counts.traces import MEASURED, LinkCounts, StepCounts, TraceCounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.measures.counts.traces import TraceQuestion
+    from anonrisk.measures.counts.traces import LinkQuestion, TraceQuestion
 
     Integers = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+# A bit for each number that there could be answers fastest, if there is room (256 MiB).
+_MOST_BITS = 2**31
+
+
+@dataclass(frozen=True)
+class KeySet:
+    """Numbers from 0 on, in their order, each once."""
+
+    keys: Integers
+    bits: NDArray[np.uint8] | None
+
+    @classmethod
+    def of(cls, keys: Integers, bound: int) -> KeySet:
+        """Take numbers below a bound that are in their order already, each once."""
+        if bound > _MOST_BITS:
+            return cls(keys, None)
+        bits = np.zeros(bound // 8 + 1, dtype=np.uint8)
+        places, masks = keys >> 3, (1 << (keys & 7)).astype(np.uint8)
+        first = runs_of(places)
+        bits[places[first]] = np.bitwise_or.reduceat(masks, first)
+        return cls(keys, bits)
+
+    def has(self, asked: Integers) -> Flags:
+        """Return for each number whether it is among them."""
+        if self.bits is not None:
+            flags: Flags = (self.bits[asked >> 3] >> (asked & 7).astype(np.uint8)) & 1 > 0
+            return flags
+        result: Flags = self.keys[np.minimum(self.place(asked), len(self.keys) - 1)] == asked
+        return result
+
+    def place(self, asked: Integers) -> Integers:
+        """Return the place of each number that is among them."""
+        return np.searchsorted(self.keys, asked)
+
+
+@dataclass(frozen=True)
+class Index:
+    """Each pair of user and item once, by user and by item.
+
+    `item`, in order of user, and `holder`, the users in order of item, are (n_pairs,); `starts` and
+    `n_points`, where a user's pairs are in `item`, are (n_users,); `item_starts` and `popularity`,
+    where an item's are in `holder`, (n_items,).
+    """
+
+    item: Integers
+    starts: Integers
+    n_points: Integers
+    holder: Integers
+    item_starts: Integers
+    popularity: Integers
+    pairs: KeySet
+    n_items: int
+
+    @classmethod
+    def of(cls, user: Integers, item: Integers, n_users: int, n_items: int) -> Index:
+        """Sort the pairs and point at where each user and each item starts."""
+        keys = user * n_items + item
+        keys.sort()
+        keys = keys[runs_of(keys)]
+        users, items = keys // n_items, keys % n_items
+        n_points = np.bincount(users, minlength=n_users)
+        popularity = np.bincount(items, minlength=n_items)
+        by_item = np.argsort(items, kind="stable")
+        return cls(
+            items,
+            np.cumsum(n_points) - n_points,
+            n_points,
+            users[by_item],
+            np.cumsum(popularity) - popularity,
+            popularity,
+            KeySet.of(keys, n_users * n_items),
+            n_items,
+        )
+
+    def shuffled(self, random: np.random.Generator) -> Integers:
+        """Return the items of each user in a random order; its first s are a random set of s."""
+        owner = np.repeat(np.arange(len(self.n_points)), self.n_points)
+        return self.item[np.argsort(owner + random.random(len(owner)), kind="stable")]
+
+    def has(self, user: Integers, item: Integers) -> Flags:
+        """Return whether each user has each item."""
+        return self.pairs.has(user * self.n_items + item)
+
+
+@dataclass(frozen=True)
+class Visits:
+    """When each user was where: places in the user's trace, by pair of user and item.
+
+    `places` is (n_records,), as number of the pair times `longest` plus place, ascending; `starts`,
+    where a pair's are, is (n_pairs,).
+    """
+
+    index: Index
+    places: Integers
+    starts: Integers
+    longest: int
+
+    @classmethod
+    def of(cls, index: Index, user: Integers, item: Integers) -> Visits:
+        """Read traces that are in the order of users and times."""
+        place = np.arange(len(user))
+        order = np.lexsort((place, user * index.n_items + item))
+        pairs = (user * index.n_items + item)[order]
+        starts = runs_of(pairs)
+        longest = len(user) + 1
+        number = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(pairs)))
+        return cls(index, number * longest + place[order], starts, longest)
+
+    def _pair(self, user: Integers, item: Integers) -> Integers:
+        return self.index.pairs.place(user * self.index.n_items + item)
+
+    def sorted(self, users: Integers, points: Integers) -> Integers:
+        """Put the points of each user, (n_users, s), in the order of the first visits to them."""
+        pairs = self._pair(np.repeat(users, points.shape[1]), points.ravel())
+        first = (self.places[self.starts[pairs]] % self.longest).reshape(points.shape)
+        return np.take_along_axis(points, np.argsort(first, axis=1), axis=1)
+
+    def follow(self, user: Integers, points: Integers) -> Flags:
+        """Return whether each user visited the points in this order, anything between them.
+
+        `points` is (n_users, s), one row per user.
+        """
+        at = np.full(len(user), -1, dtype=np.int64)
+        good = np.ones(len(user), dtype=bool)
+        for column in points.T:
+            pair = self._pair(user, column)
+            later = np.searchsorted(self.places, pair * self.longest + at, side="right")
+            place = self.places[np.minimum(later, len(self.places) - 1)]
+            good &= (later < len(self.places)) & (place // self.longest == pair)
+            at = place % self.longest
+        return good
+
 
 # Looking through the users who have a set's rarest point costs users times users. Sets that begin
 # with the same points share their way down the tree instead, and a user goes down only where they
@@ -371,3 +503,111 @@ def _sets(records: NumberedRecords, question: TraceQuestion) -> tuple[StepCounts
             )
         )
     return tuple(steps)
+
+
+def link_counts(
+    users: tuple[Integers, int],
+    qids: tuple[Integers, int],
+    times: Integers,
+    question: LinkQuestion,
+    n_dropped: int,
+) -> LinkCounts:
+    """Match persons before and after each change; users and values are numbered without gaps."""
+    (user, n_users), (qid, n_qids) = users, qids
+    side = _sides(times, question)
+    periods, side = np.unique(side, return_inverse=True)
+    # Whether the period after each is there at all.
+    followed = np.append(np.diff(periods) == 1, False)
+    by_value = _matched(side * n_qids + qid, n_qids, user, n_users, followed)
+    source, whose, known, n_sets = _whole_sets(side, user, qid, n_users, n_qids)
+    by_set = _matched(source * n_sets + known, n_sets, whose, n_users, followed)
+    both, after = _both(side, user, n_users, followed, len(periods))
+    n_both = len(both)
+    best = _best(by_value, by_set)
+    return LinkCounts(
+        len(times),
+        n_dropped,
+        n_users,
+        len(np.unique(both // n_users)),
+        n_both,
+        len(np.union1d(by_value.linked, by_set.linked)),
+        by_value.n_false,
+        best / n_both if n_both else 0.0,
+        float((1 / after[both // n_users]).mean()) if n_both else 0.0,
+    )
+
+
+def _sides(times: Integers, question: LinkQuestion) -> Integers:
+    if question.period is not None:
+        numbers: Integers = times // question.period
+        return numbers
+    low, high = int(times.min()), int(times.max())
+    at = -(-(low + high) // 2) if question.at is None else question.at
+    return (times >= at).astype(np.int64)
+
+
+def _both(
+    side: Integers, user: Integers, n_users: int, followed: NDArray[np.bool_], n_sides: int
+) -> tuple[Integers, Integers]:
+    """Return (side, user) of everybody who is there in the next one too, and how many that has."""
+    present = np.unique(side * n_users + user)
+    source = present // n_users
+    size = np.bincount(source, minlength=n_sides + 1)
+    both = present[followed[source] & np.isin(present + n_users, present, assume_unique=True)]
+    return both, size[1:]
+
+
+def _whole_sets(
+    side: Integers, user: Integers, qid: Integers, n_users: int, n_qids: int
+) -> tuple[Integers, Integers, Integers, int]:
+    """Return every period and person once, with a number for the set of all their values there."""
+    person, number = np.unique(side * n_users + user, return_inverse=True)
+    pairs = np.unique(number * n_qids + qid)
+    starts = runs_of(pairs // n_qids)
+    values = pairs % n_qids
+    numbers: dict[bytes, int] = {}
+    known = [
+        numbers.setdefault(own.tobytes(), len(numbers)) for own in np.split(values, starts[1:])
+    ]
+    return person // n_users, person % n_users, np.array(known, dtype=np.int64), len(numbers)
+
+
+def _best(*attackers: _Matches) -> float:
+    """Sum everybody's best chance over all attackers."""
+    who = np.concatenate([matches.who for matches in attackers])
+    chance = np.concatenate([matches.chance for matches in attackers])
+    if not len(who):
+        return 0.0
+    order = np.argsort(who, kind="stable")
+    return float(np.maximum.reduceat(chance[order], runs_of(who[order])).sum())
+
+
+@dataclass(frozen=True)
+class _Matches:
+    """Who is linked by one kind of value, how many wrongly, and the chance each value gives."""
+
+    linked: Integers
+    n_false: int
+    who: Integers
+    chance: NDArray[np.float64]
+
+
+def _matched(
+    cell: Integers, n_qids: int, user: Integers, n_users: int, followed: NDArray[np.bool_]
+) -> _Matches:
+    """Match persons by what is the same before and after."""
+    cells, place = np.unique(cell, return_inverse=True)
+    holders = np.unique(place * n_users + user)
+    place, user = holders // n_users, holders % n_users
+    size = np.bincount(place, minlength=len(cells))
+    first = user[runs_of(place)]
+    # The same quasi-identifier one period later, if there is one.
+    later = np.minimum(np.searchsorted(cells, cells + n_qids), len(cells) - 1)
+    there = followed[cells // n_qids] & (cells[later] == cells + n_qids)
+    alone = there & (size == 1) & (size[later] == 1)
+    right = alone & (first == first[later])
+    person = cells // n_qids * n_users
+    linked = np.unique(person[right] + first[right])
+    stays = there[place] & np.isin(later[place] * n_users + user, holders)
+    who, chance = (person[place] + user)[stays], 1 / size[later[place[stays]]]
+    return _Matches(linked, int((alone & ~right).sum()), who, chance)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy import count, profile, tally, whole_person
-from anonrisk.engines.pandas import contents, labels, marked, rewrite, sets
-from anonrisk.engines.pandas.guard import guarded
-from anonrisk.engines.pandas.schema import PandasSchema, with_roles
+from anonrisk.engines.pandas import contents, rewrite, schema, sets
+from anonrisk.engines.pandas.schema import PandasSchema, guarded, with_roles
 from anonrisk.engines.pandas.table import coded
 from anonrisk.measures.counts import change as changes
 from anonrisk.measures.counts import question as questions
@@ -52,7 +51,7 @@ class PandasEngine:
             case questions.ManySets(question):
                 return sets.PandasSets(frame, question)
             case questions.MarkedRows(columns, marker):
-                return marked.marked(frame, columns, marker)
+                return rewrite.marked(frame, columns, marker)
             case changes.CountUnseen(change):
                 from anonrisk.engines.pandas import recode
 
@@ -81,7 +80,7 @@ class PandasEngine:
 
     def tally(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count or sum over the classes of some columns."""
-        from anonrisk.engines.numpy import keyed, population
+        from anonrisk.engines.numpy import keyed, match
         from anonrisk.engines.pandas import recode
         from anonrisk.measures.counts.keyed import KeyedTally
         from anonrisk.measures.counts.sketch import SketchCounts, SketchTally
@@ -94,9 +93,9 @@ class PandasEngine:
             case questions.QuantileBins(column, n_bins):
                 return recode.quantile_bins(frame, column, n_bins)
             case questions.SumsOfWeights(question, weight):
-                return population.weighted(coded(frame), question, weight)
+                return match.weighted(coded(frame), question, weight)
             case questions.IfIndependent(question, fraction):
-                return population.independence(coded(frame), question, fraction)
+                return match.independence(coded(frame), question, fraction)
             case KeyedTally():
                 return keyed.keyed(coded(frame), asked)
             case SketchTally():
@@ -117,22 +116,22 @@ class PandasEngine:
 
     def annotate(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:
         """Compute something for each record, in a Series or table with the table's own index."""
-        from anonrisk.engines.pandas import suda
+        from anonrisk.engines.pandas import sets
 
         match asked:
             case changes.SizeOfClass(question, name):
                 return rewrite.sizes(frame, question, name)
             case changes.MinimalUniques(sets.PandasSets() as counter, max_size, names, risk):
-                return suda.scores(frame, counter, max_size, names, risk)
+                return sets.scores(frame, counter, max_size, names, risk)
         raise refusals.unknown(asked)
 
     def keep(self, frame: pd.DataFrame, records: changes.Selection) -> pd.DataFrame:
         """Select records by their classes."""
-        from anonrisk.engines.pandas import suppress
+        from anonrisk.engines.pandas import steps
 
         match records:
             case changes.LargeClasses(question, k, limits):
-                return suppress.records(frame, question, k, limits)
+                return steps.records(frame, question, k, limits)
             case changes.BreakingClasses(question, k, ()):
                 return rewrite.at_risk(frame, question, k)
             case changes.BreakingClasses(question, k, limits):
@@ -142,13 +141,13 @@ class PandasEngine:
 
     def rewrite(self, frame: pd.DataFrame, change: changes.Change) -> pd.DataFrame:  # noqa: C901, PLR0911
         """Return a table with other cells."""
-        from anonrisk.engines.pandas import interval, pseudonym, recode, steps, suppress
+        from anonrisk.engines.pandas import pseudonym, recode, steps
 
         match change:
             case changes.Recode() | changes.RecodeByRegion():
                 return recode.recode(frame, change)
             case changes.Intervals(widths):
-                return interval.in_intervals(frame, widths)
+                return recode.in_intervals(frame, widths)
             case changes.GroupMeans(columns, k):
                 return steps.microaggregate(frame, columns, k)
             case changes.Noise():
@@ -156,13 +155,13 @@ class PandasEngine:
             case changes.Shuffle(columns, by, seed):
                 return steps.permute(frame, columns, by, seed)
             case changes.CellSuppression() | changes.ChosenCells():
-                return suppress.cells(frame, change)
+                return steps.cells(frame, change)
             case changes.RowsAmong(other, seed):
                 return rewrite.mixed(frame, other, seed)
             case Pseudonymisation():
                 return pseudonym.pseudonymize(frame, change)
             case changes.LabelsAsColumns(name):
-                return labels.with_labels(frame, name)
+                return schema.with_labels(frame, name)
             case changes.LeaveOut(columns):
                 return frame.drop(columns=list(columns))
             case changes.FoldSpellings(columns):
@@ -176,6 +175,6 @@ class PandasEngine:
 
     def links(self, frame: pd.DataFrame, question: LinkQuestion) -> LinkCounts:
         """Count the persons who can be linked across a change of pseudonyms."""
-        from anonrisk.engines.pandas import link
+        from anonrisk.engines.pandas import traces
 
-        return link.links(frame, question)
+        return traces.links(frame, question)

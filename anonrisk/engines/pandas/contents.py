@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from functools import cache
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
@@ -14,17 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines.pandas import objects
+from anonrisk.engines.pandas import encode
 from anonrisk.engines.pandas.encode import column_of, remembered
-from anonrisk.engines.pandas.shape import is_date, is_text
 from anonrisk.measures.counts import contents as rules
-from anonrisk.measures.counts.check_digits import (
-    CHECKED,
-    FORMATS,
-    LONGEST,
-    SEPARATORS,
-    WHOLE_LENGTHS,
-)
 from anonrisk.measures.counts.contents import (
     BITS,
     CellContents,
@@ -33,7 +26,23 @@ from anonrisk.measures.counts.contents import (
     Numbers,
     SomeTexts,
 )
-from anonrisk.measures.counts.shapes import DATES, DEGREES, ENOUGH, FRACTION, UNCHECKED
+from anonrisk.measures.counts.shapes import (
+    CHECKED,
+    DATES,
+    DEGREES,
+    ENOUGH,
+    FORMATS,
+    FRACTION,
+    LONGEST,
+    NATIONAL_NUMBERS,
+    SEPARATORS,
+    SHAPES,
+    UNCHECKED,
+    WHOLE,
+    WHOLE_LENGTHS,
+    Numerals,
+    Shape,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +52,112 @@ if TYPE_CHECKING:
 
     Values = NDArray[Any]
     Integers = NDArray[np.int64]
+
+_ANY_SHAPE = "|".join(f"(?:{pattern})" for pattern in SHAPES.values())
+
+
+def shape_of(column: pd.Series[Any], codes: NDArray[Any], n_codes: int, n_known: int) -> Shape:
+    """Count the rows whose cell has the shape of a direct identifier.
+
+    `codes` has a number for every row, equal where the cells are.
+    """
+    if not n_known:
+        return Shape(0)
+    values = first_of_each(column, codes, n_codes)
+    known = values.notna().to_numpy()
+    weights = np.bincount(codes, minlength=n_codes)
+    if is_whole(values, known):
+        numbers = values.where(known, 0).astype("float64").to_numpy()
+        inside = [(numbers >= low) & (numbers < high) for low, high in NATIONAL_NUMBERS]
+        return Shape(n_known, {"national id": int(weights[np.logical_or.reduce(inside)].sum())})
+    if not is_text(values, known):
+        return Shape(n_known)
+    texts = pd.Series(values[known].astype(object).to_numpy(), dtype="str")
+    weights = weights[known]
+    looks = _matches(texts, _ANY_SHAPE)
+    # Nearly always no value looks like anything, and one expression was enough to know.
+    texts, weights = texts[looks], weights[looks]
+    dates = _matches(texts, DATES)
+    matches = {}
+    for kind, pattern in SHAPES.items():
+        has = _matches(texts, pattern)
+        matches[kind] = int(weights[has & ~dates if kind == "telephone number" else has].sum())
+    return Shape(n_known, matches)
+
+
+def numerals_of(column: pd.Series[Any], codes: NDArray[Any], n_codes: int) -> Numerals:
+    """Count the rows whose cell is a number or a date, as such or as text."""
+    values = first_of_each(column, codes, n_codes)
+    known = values.notna().to_numpy()
+    weights = np.bincount(codes, minlength=n_codes)[known]
+    n_known = int(weights.sum())
+    if is_whole(values, known):
+        return Numerals(n_whole=n_known)
+    if is_text(values, known):
+        texts = pd.Series(values[known].astype(object).to_numpy(), dtype="str")
+        counts = (int(weights[_matches(texts, p)].sum()) for p in (WHOLE, FRACTION, DATES))
+        return Numerals(*counts)
+    if is_date(values, known):
+        return Numerals(n_dates=n_known)
+    if not _has_fractions(values, known):
+        return Numerals()
+    numbers = values[known].astype("float64").to_numpy()
+    fractions = np.isfinite(numbers) & (np.floor(numbers) != numbers)
+    n_fractions = int(weights[fractions].sum())
+    return Numerals(n_known - n_fractions, n_fractions)
+
+
+def first_of_each(column: pd.Series[Any], codes: NDArray[Any], n_codes: int) -> pd.Series[Any]:
+    """Return the cell of each code, in order."""
+    # Where each code occurs first: assigned backwards, so that the first is what remains.
+    first = np.zeros(n_codes, dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    values = column.iloc[first].reset_index(drop=True)
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return values.astype(values.cat.categories.dtype)
+    return values
+
+
+def is_text(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
+    """Return whether a column holds text."""
+    if values.dtype == object:
+        return isinstance(next(iter(values[known]), None), str)
+    return pd.api.types.is_string_dtype(values.dtype)
+
+
+def is_whole(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
+    """Return whether a column holds whole numbers."""
+    if values.dtype == object:
+        first = next(iter(values[known]), None)
+        return isinstance(first, (int, np.integer)) and not isinstance(first, bool)
+    return pd.api.types.is_integer_dtype(values.dtype)
+
+
+def is_date(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
+    """Return whether a column holds dates or instants."""
+    if values.dtype == object:
+        return isinstance(next(iter(values[known]), None), dt.date)
+    dtype = values.dtype
+    if isinstance(dtype, pd.ArrowDtype) and dtype.type is dt.date:
+        return True
+    return pd.api.types.is_datetime64_any_dtype(dtype)
+
+
+def _has_fractions(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
+    """Return whether a column is of a type for numbers with a fraction."""
+    if values.dtype == object:
+        return isinstance(next(iter(values[known]), None), (float, np.floating, Decimal))
+    if isinstance(values.dtype, pd.ArrowDtype) and values.dtype.type is Decimal:
+        return True
+    return pd.api.types.is_float_dtype(values.dtype)
+
+
+def _matches(texts: pd.Series[Any], pattern: str) -> NDArray[np.bool_]:
+    if len(texts) < _WORTH_AN_ARRAY:
+        matches = _expression(pattern).fullmatch
+        return np.array([matches(text) is not None for text in texts], dtype=bool)
+    return texts.str.fullmatch(pattern).to_numpy(dtype=bool)
+
 
 # Below this many rows a thread costs more than it saves.
 _WORTH_A_THREAD = 200_000
@@ -121,8 +236,6 @@ def _look(column: pd.Series[Any], codes: Codes | None, asked: CellContents) -> C
 
 
 # ---- the different cells ------------------------------------------------------------------------
-
-
 def _numbers(column: pd.Series[Any], codes: Codes | None) -> tuple[Values, Integers] | None:
     """Return the different numbers in order, and how often each occurs; None of other cells."""
     if codes is not None and isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
@@ -209,7 +322,7 @@ def _different(column: pd.Series[Any], codes: Codes | None) -> tuple[pd.Series[A
         counts: Any = np.bincount(levels[levels >= 0], minlength=len(column.cat.categories))
         used: Any = counts > 0
         return pd.Series(column.cat.categories[used]), counts[used]
-    column = objects.without_views(column)
+    column = encode.without_views(column)
     if codes is not None and codes.cardinality <= len(column):
         counts = np.bincount(codes.values, minlength=codes.cardinality)
         used = np.flatnonzero(counts[: codes.cardinality - bool(codes.n_missing)])
@@ -233,7 +346,7 @@ def _is_nested(column: pd.Series[Any]) -> bool:
     """Return whether cells are made of other cells, as lists and maps are."""
     dtype: Any = column.dtype
     if isinstance(dtype, pd.ArrowDtype):
-        return objects.arrow_nested(dtype.pyarrow_dtype)
+        return encode.arrow_nested(dtype.pyarrow_dtype)
     if not _is_objects(dtype):
         return False
     kinds = set(map(type, column[column.notna()]))
@@ -241,8 +354,6 @@ def _is_nested(column: pd.Series[Any]) -> bool:
 
 
 # ---- what they look like ------------------------------------------------------------------------
-
-
 def _grouped(bits: Integers, counts: Integers, numbers: Values | None = None) -> list[Looks]:
     """Count the cells and rows of each number of bits."""
     masks, looks = pd.unique(bits), []
@@ -394,8 +505,6 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 # ---- cells made of other cells ------------------------------------------------------------------
-
-
 def _nested(column: pd.Series[Any], keys: tuple[str, ...]) -> ColumnContents:
     """Count the rows of maps that have one of some keys."""
     known = column[column.notna()]

@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines.pandas import objects
-from anonrisk.engines.pandas.clock import clock
+from anonrisk.engines.limits import missing_time
+from anonrisk.engines.pandas import encode
 from anonrisk.engines.pandas.encode import column_of
+from anonrisk.engines.pandas.traces import clock
 from anonrisk.engines.renumber import closed_up
-from anonrisk.engines.times import missing_time
 from anonrisk.errors import AnonRiskError, UnsupportedColumnError
-from anonrisk.pseudonyms.collisions import refuse_collisions
-from anonrisk.pseudonyms.pseudonym import canonical_all, pseudonym_maker, refused, too_far
+from anonrisk.pseudonyms.pseudonym import (
+    canonical_all,
+    pseudonym_maker,
+    refuse_collisions,
+    refused,
+    too_far,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,10 +96,10 @@ def _factorized(column: pd.Series[Any], name: Name) -> tuple[Integers, list[Any]
         return codes, list(uniques) if uniques.dtype.kind == "M" else uniques.tolist()
     cells = column.to_numpy()
     codes, result = pd.factorize(cells)
-    hiding = any(map(objects.may_hide_another, objects.kinds_of(result, name, "column")))
-    objects.refuse_mixed(cells[codes >= 0] if hiding else result, name, "column")
-    if objects.are_instants(result):
-        codes, result = pd.factorize(objects.as_instants(cells))
+    hiding = any(map(encode.may_hide_another, encode.kinds_of(result, name, "column")))
+    encode.refuse_mixed(cells[codes >= 0] if hiding else result, name, "column")
+    if encode.are_instants(result):
+        codes, result = pd.factorize(encode.as_instants(cells))
         # Pandas gives timestamps back as numbers of their own.
         return codes, list(pd.Series(result))
     return codes, list(result)

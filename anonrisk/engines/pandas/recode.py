@@ -1,7 +1,8 @@
-"""Recodings applied to pandas columns."""
+"""Recodings applied to pandas columns, and new numbers in the type of an old column."""
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,15 +11,16 @@ import pandas as pd
 from anonrisk.core import radix
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.numpy.tally import coded_rows
+from anonrisk.engines.pandas.contents import is_whole
 from anonrisk.engines.pandas.encode import column_of
-from anonrisk.engines.pandas.numbers import bounds, decimal_ends, places_of, type_decides
 from anonrisk.engines.pandas.table import PandasTable, plain
+from anonrisk.engines.refusals import not_numbers
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 from anonrisk.measures.counts.change import RecodeByRegion, UnseenCounts
 from anonrisk.measures.recode import Bins, Keep, Star, TopBottom
 from anonrisk.measures.recode.edges import bins_at
-from anonrisk.measures.recode.labels import MARKER
+from anonrisk.measures.recode.recoding import MARKER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,6 +31,146 @@ if TYPE_CHECKING:
     from anonrisk.measures.counts.change import Recode
     from anonrisk.measures.recode import Recoding
     from anonrisk.measures.recode.regions import Regions
+
+
+def in_intervals(frame: pd.DataFrame, widths: Mapping[Name, float]) -> pd.DataFrame:
+    """Return the table with the number of its interval in place of each value."""
+    changed = frame.copy(deep=False)
+    for name, width in widths.items():
+        changed[name] = _numbered(column_of(frame, name), name, width)
+    changed.attrs = dict(frame.attrs)
+    return changed
+
+
+def _numbered(column: pd.Series[Any], name: Name, width: float) -> pd.Series[Any]:
+    if column.dtype == object:
+        column = _of_objects(column, name)
+    if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+        raise not_numbers(name)
+    if pd.api.types.is_integer_dtype(column.dtype) and width == int(width):
+        return column // int(width)
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    return pd.Series(np.floor(values / width), index=column.index)
+
+
+def _of_objects(column: pd.Series[Any], name: Name) -> pd.Series[Any]:
+    known = column[column.notna()]
+    kinds = set(known.map(type))
+    if not all(issubclass(kind, (int, float, Decimal, np.number)) for kind in kinds):
+        raise not_numbers(name)
+    if any(issubclass(kind, (bool, np.bool_)) for kind in kinds):
+        raise not_numbers(name)
+    if all(issubclass(kind, (int, np.integer)) for kind in kinds):
+        return column.astype("Int64")
+    return column.map(float, na_action="ignore").astype("Float64")
+
+
+# More digits than any type of decimals has.
+_EXACT = Context(prec=400)
+
+
+def type_decides(column: pd.Series[Any]) -> str:
+    """Return by its type what a column of numbers is: "whole", "decimal" or "float"."""
+    if is_whole(column, column.notna().to_numpy()):
+        return "whole"
+    return "decimal" if _is_decimal(column) else "float"
+
+
+def without_categories(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return the cells of a categorical column in the type of its categories."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object).infer_objects()
+    return column
+
+
+def _is_decimal(column: pd.Series[Any]) -> bool:
+    if isinstance(column.dtype, pd.ArrowDtype):
+        return str(column.dtype).startswith("decimal")
+    if not pd.api.types.is_object_dtype(column.dtype):
+        return False
+    return isinstance(next(iter(column[column.notna()]), None), Decimal)
+
+
+def bounds(column: pd.Series[Any]) -> tuple[float, float] | None:
+    """Return the least and the largest number that the column's type holds; None if it has none."""
+    dtype: Any = column.dtype
+    if isinstance(dtype, pd.ArrowDtype) and str(dtype).startswith("decimal"):
+        stored: Any = dtype.pyarrow_dtype
+        return limits.decimal_bounds(stored.precision, stored.scale)
+    plain = getattr(dtype, "numpy_dtype", dtype)
+    if plain.kind not in "iu":
+        return None
+    held = np.iinfo(plain)
+    return int(held.min), int(held.max)
+
+
+def in_type(column: pd.Series[Any], values: NDArray[Any]) -> Any:
+    """Write a number for each row in the column's type; what was missing stays missing."""
+    missing = column.isna().to_numpy()
+    if _is_decimal(column):
+        return _decimals(column, values, missing)
+    made: Any = pd.Series(values, index=column.index)
+    if pd.api.types.is_object_dtype(column.dtype):
+        return made.astype(object).mask(missing, None).array
+    made = made.astype(column.dtype)
+    return (made.mask(missing) if missing.any() else made).array
+
+
+def as_decimal(number: Any, places: int, rounding: str | None = None) -> Decimal:
+    """Write a number as a decimal with so many places."""
+    return Decimal(repr(number) if isinstance(number, float) else int(number)).quantize(
+        Decimal(1).scaleb(-places), rounding, context=_EXACT
+    )
+
+
+def decimal_ends(
+    bottom: float | None, top: float | None, places: int
+) -> tuple[Decimal | None, Decimal | None]:
+    """Write the ends of a column inwards, so that no cell lies beyond what was asked for."""
+    low = None if bottom is None else as_decimal(bottom, places, ROUND_CEILING)
+    high = None if top is None else as_decimal(top, places, ROUND_FLOOR)
+    # Where no decimal is between them, the one above.
+    return low, high if low is None or high is None else max(low, high)
+
+
+def places_of(column: pd.Series[Any]) -> int:
+    """Count the places behind the point that a column of decimals has."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        stored: Any = column.dtype.pyarrow_dtype
+        return int(stored.scale)
+    exponents = [cell.as_tuple().exponent for cell in column[column.notna()]]
+    return max((-e for e in exponents if isinstance(e, int)), default=0)
+
+
+def _decimals(column: pd.Series[Any], values: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
+    places, ends = places_of(column), bounds(column)
+    if ends is not None:
+        values = np.clip(values, *ends)
+    cells = [
+        None if lost else as_decimal(float(value), places)
+        for value, lost in zip(values, missing, strict=True)
+    ]
+    return pd.Series(cells, index=column.index, dtype=column.dtype).array
+
+
+def moved_whole(column: pd.Series[Any], drawn: NDArray[np.float64]) -> NDArray[Any]:
+    """Add noise to whole numbers without leaving them; the ends of their type are not passed."""
+    steps, ends = np.rint(drawn), bounds(column)
+    if ends is None or ends[1] >= 2**63:
+        low, high = ends or (-np.inf, np.inf)
+        return np.array(
+            [
+                0 if lost else min(max(int(cell) + int(step), low), high)
+                for cell, step, lost in zip(column, steps, column.isna(), strict=True)
+            ],
+            dtype=object,
+        )
+    cells = column.to_numpy(dtype=np.int64, na_value=0)
+    low, high = ends
+    total = cells + steps
+    # In floats it is seen what would pass the end, where the sum of integers would begin anew.
+    moved = cells + np.clip(steps, -9.2e18, 9.2e18).astype(np.int64)
+    return np.where(total >= high, high, np.where(total <= low, low, moved))
 
 
 def recode(frame: pd.DataFrame, change: Recode | RecodeByRegion) -> pd.DataFrame:

@@ -1,22 +1,41 @@
-"""New columns and new tables, in pandas' own kind."""
+"""New columns and new tables, in pandas' own kind; suppressed cells by their marker."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from anonrisk.engines.numpy import profile
 from anonrisk.engines.numpy.count import Encoded
-from anonrisk.engines.pandas.labels import row_labels
+from anonrisk.engines.pandas.encode import column_of
+from anonrisk.engines.pandas.schema import row_labels, without_unused
 from anonrisk.engines.pandas.table import PandasTable
-from anonrisk.engines.pandas.unused import without_unused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from anonrisk.core.columns import Name
     from anonrisk.measures.counts.change import RowsOfPersons
     from anonrisk.measures.counts.question import Question, Score, Sensitive
+
+
+def marked(frame: pd.DataFrame, columns: Sequence[Name], marker: str) -> int:
+    """Count the rows that have the marker of a suppressed cell in one of the columns."""
+    result = np.zeros(len(frame), dtype=bool)
+    for name in columns:
+        column = column_of(frame, name)
+        dtype = column.dtype
+        kind = dtype.categories.dtype if isinstance(dtype, pd.CategoricalDtype) else dtype
+        if isinstance(kind, pd.ArrowDtype) and hasattr(kind.pyarrow_dtype, "value_type"):
+            # A dictionary of Arrow, as Parquet keeps categories in.
+            kind = pd.ArrowDtype(kind.pyarrow_dtype.value_type)
+            column = column.astype(kind)
+        # Numbers and dates hold no text, and some of their types refuse to be compared with one.
+        if pd.api.types.is_object_dtype(kind) or pd.api.types.is_string_dtype(kind):
+            result |= column.isin([marker]).to_numpy(dtype=bool)
+    return int(result.sum())
 
 
 def sizes(frame: pd.DataFrame, question: Question, name: str) -> pd.Series[Any]:

@@ -1,4 +1,4 @@
-"""Many sets of the columns of a pandas table, and how their cells look."""
+"""Many sets of the columns of a pandas table, and who is alone with the fewest of them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines.numpy.sets import CodedSets, compact
-from anonrisk.engines.pandas import shape
+from anonrisk.engines.numpy.sets import CodedSets, UniqueScores, compact
+from anonrisk.engines.pandas import contents
+from anonrisk.engines.pandas.contents import first_of_each, is_text
 from anonrisk.engines.pandas.encode import column_of
-from anonrisk.engines.pandas.guard import guarded
-from anonrisk.engines.pandas.shape import first_of_each, is_text
+from anonrisk.engines.pandas.schema import guarded
 from anonrisk.engines.pandas.table import PandasTable
-from anonrisk.measures.counts.coarser import (
+from anonrisk.measures.counts.counter import (
     CODE,
     DAY,
     MOST_WORDS,
@@ -25,13 +25,15 @@ from anonrisk.measures.counts.coarser import (
     FirstCharacters,
     halved,
 )
+from anonrisk.measures.suda import exponent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from anonrisk.measures.counts.coarser import Coarsening
+    from anonrisk.measures.counts.change import Totals
+    from anonrisk.measures.counts.counter import Coarsening
     from anonrisk.measures.counts.question import Question
     from anonrisk.measures.counts.shapes import Numerals, Shape
 
@@ -143,13 +145,52 @@ class PandasSets(CodedSets):
     def shapes(self) -> list[Shape]:
         """Look at the different cells of each column."""
         return [
-            shape.shape_of(self._kept_of(series), codes.values, codes.cardinality, n_known)
+            contents.shape_of(self._kept_of(series), codes.values, codes.cardinality, n_known)
             for series, codes, n_known in zip(self._series, self._codes, self._n_known, strict=True)
         ]
 
     def numerals(self) -> list[Numerals]:
         """Count the numbers and dates among the different cells of each column."""
         return [
-            shape.numerals_of(self._kept_of(series), codes.values, codes.cardinality)
+            contents.numerals_of(self._kept_of(series), codes.values, codes.cardinality)
             for series, codes in zip(self._series, self._codes, strict=False)
         ]
+
+
+def scores(
+    frame: pd.DataFrame,
+    counter: PandasSets,
+    max_size: int,
+    names: list[str],
+    risk: Callable[[Totals], float | None],
+) -> tuple[pd.Series[Any], pd.DataFrame, Totals]:
+    """Score every record; `risk` is what DIS-SUDA adds to 1 / score^power, if it is asked for."""
+    unique_scores = UniqueScores(counter.unique, len(counter.columns), max_size)
+    totals = unique_scores.totals()
+    odds = risk(totals)
+    score_name, number_name, dis_name, *column_names = names
+    rows = unique_scores.rows if counter.rows is None else counter.rows[unique_scores.rows]
+
+    def spread(values: NDArray[Any]) -> NDArray[Any]:
+        everywhere = np.zeros(len(frame))
+        if counter.rows is not None:
+            everywhere[:] = np.nan
+            everywhere[counter.rows] = 0
+        everywhere[rows] = values
+        return everywhere
+
+    has = unique_scores.score > 0
+    safe = np.where(has, unique_scores.score, 1.0)
+    columns = {
+        score_name: spread(unique_scores.score),
+        number_name: spread(unique_scores.n_minimal),
+    }
+    if counter.rows is None:
+        columns[number_name] = columns[number_name].astype(np.int64)
+    if odds is not None:
+        power = exponent(len(column_names))
+        columns[dis_name] = spread(np.where(has, 1 / (1 + odds / safe**power), 0.0))
+    for name, part in zip(column_names, unique_scores.by_column, strict=True):
+        columns[name] = spread(part / safe)
+    records = pd.DataFrame(columns, index=frame.index)
+    return records[score_name], records, totals

@@ -12,7 +12,7 @@ import pandas as pd
 
 from anonrisk.core.frozen import dataclass
 from anonrisk.engines import refusals
-from anonrisk.engines.pandas import objects
+from anonrisk.engines.pandas import encode as objects
 from anonrisk.engines.pandas.encode import column_of, encode
 
 if TYPE_CHECKING:

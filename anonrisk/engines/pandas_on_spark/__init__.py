@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anonrisk.engines.pandas.labels import level_names
-from anonrisk.engines.refused import CATEGORICAL
+from anonrisk.engines.pandas.schema import level_names
+from anonrisk.engines.refusals import CATEGORICAL
 from anonrisk.engines.spark import SparkEngine
-from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.jobs import guarded
 from anonrisk.engines.spark.schema import SparkSchema
 from anonrisk.errors import UnsupportedColumnError
 from anonrisk.measures.counts import change as changes

@@ -1,31 +1,70 @@
-"""A release matched with a population, class by class, in one statement.
+"""A release matched with a population, and what models of one need, in one statement each.
 
 Columns of ours, beside those of `records`: `f` and `size_in` the sizes of a class in the release
 and in the population, `weight` what a record adds to the latter, `home` the household, `step` a
 risk on the grid. What is wrong with the records is summed up on the way and refused then.
+
+Columns of ours, beside those of `match`: `c` how many records share a class's value of a column,
+`mu` the mean that a class has if the columns are independent.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
+from math import log
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anonrisk.engines import refusals
-from anonrisk.engines.pushed.numbers import LARGEST, log_of_rest, rising
+from anonrisk.engines.numpy.match import MatchedPairs, of_weights
 from anonrisk.engines.pushed.rows import Cells, any_missing, sum_where
 from anonrisk.errors import TooManyClassesError, UnsupportedColumnError
 from anonrisk.measures.counts import bounds
 from anonrisk.measures.counts.class_sizes import ClassCounts
-from anonrisk.measures.counts.matched import GRID, Attacker, Matched, Presence
+from anonrisk.measures.counts.population import (
+    GRID,
+    Attacker,
+    Independence,
+    Matched,
+    Presence,
+    WeightedClasses,
+)
+from anonrisk.measures.counts.question import Against, Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.columns import Name
     from anonrisk.engines.pushed.rows import PushedTable, Row, Rows
-    from anonrisk.measures.counts.question import Against, Question
+
+# What is above is infinite.
+LARGEST = "1.7976931348623157E308D"
+# Below this an exponential is nothing beside any sum of ours.
+_NOTHING = "-600D"
+
+
+def exp(number: str) -> str:
+    """Write an exponential, that of very negative numbers as 0; of a column, which stands twice."""
+    return f"if({number} < {_NOTHING}, 0D, exp({number}))"
+
+
+def rising(number: str) -> str:
+    """Write (1 − exp(−x))/x of a column, by its series where the difference would lose digits."""
+    series = "1D"
+    for n in (5, 4, 3, 2):
+        series = f"(1D - {number} / {n}D * {series})"
+    safe = f"if({number} < 1E-3D, 1D, {number})"
+    least = f"if(-{safe} < {_NOTHING}, 0D, exp(-{safe}))"
+    return f"if({number} < 1E-3D, {series}, (1D - {least}) / {safe})"
+
+
+def log_of_rest(share: str) -> str:
+    """Write −ln(1 − x) of a column from 0 to below 1, by its series where x is small."""
+    series = f"{share} * (1D + {share} * (0.5D + {share} * (1D / 3D + {share} * 0.25D)))"
+    safe = f"if({share} < 1E-4D, 0.5D, {share})"
+    return f"if({share} < 1E-4D, {series}, -ln(1D - {safe}))"
+
 
 _NUMBERS = ("whole numbers", "floats", "decimals")
 # By which size classes are put together.
@@ -255,3 +294,70 @@ class Sides:
             summed="sum(risk * members)",
             lost=sum_where("home is null", "members"),
         )
+
+
+def weighted(table: PushedTable, question: Question, weight: Name) -> WeightedClasses:
+    """Sum weights, and risks that follow from them, over the classes."""
+    sides = Sides(table, question, Against(weight=weight))
+    ends = {"low": "min(low)", "high": "max(high)"}
+    rows = sides.fetch(
+        sides.marked.group("counts", "f", "size_in", classes="count(1)", **ends, **sides.wrong())
+    )
+    sides.refuse(rows)
+    kept = [row for row in rows if row["counts"]]
+    results: dict[int, int] = {}
+    for row in kept:
+        results[int(row["f"])] = results.get(int(row["f"]), 0) + int(row["classes"])
+    sizes = sides.sizes(results, rows)
+    pairs = MatchedPairs(
+        np.array([int(row["f"]) for row in kept]),
+        np.array([float(row["size_in"]) for row in kept]),
+        np.array([int(row["classes"]) for row in kept]),
+    )
+    low, high = min(float(row["low"]) for row in kept), max(float(row["high"]) for row in kept)
+    return of_weights(pairs, sizes, (low, high))
+
+
+def independence(table: PushedTable, question: Question, fraction: float) -> Independence:
+    """Compare the classes with what their columns give if they are independent.
+
+    Only sums, and the number of values by their count, leave the back end.
+    """
+    table.check_logarithms()
+    sides = Sides(table, question, Against())
+    # Of records, not of classes: a look at each is cheaper than grouping them.
+    summary = sides.records.group(n_counted=sum_where(sides.counts, "f"), **sides.wrong())
+    sides.check(table.fetch_rows(summary, "count the rows"))
+    classes = sides.marked.where("counts").select(*sides.qs, "f")
+    values = classes.group_sets([[q] for q in sides.qs], name="w", c="sum(f)")
+    rows = table.fetch_rows(values.group("w", "c", n_values="count(1)"), "compare the columns")
+    margins = [
+        np.array(sorted((int(r["c"]), int(r["n_values"])) for r in rows if r["w"] == i), float)
+        for i in range(len(sides.qs))
+    ]
+    n = float((margins[0][:, 0] * margins[0][:, 1]).sum())
+    shares = {f"c{q}": f"cast(sum(f) over (partition by {q}) as double)" for q in sides.qs}
+    logs = " + ".join(f"ln({share} / {n!r}D)" for share in shares)
+    expected = (
+        classes.select(f="cast(f as double)", **shares)
+        .select("f", log_mu=f"{log(n)!r}D + {logs}")
+        .select("f", mu=exp("log_mu"))
+    )
+    c = (1 - fraction) / fraction
+    terms = expected.select(
+        "f", "mu", m=f"mu * {c!r}D", less=f"-mu / {fraction!r}D", least=f"-mu * {c!r}D"
+    ).select("f", "mu", "m", "least", kept=f"{exp('less')} * {c!r}D")
+    (sums,) = table.fetch_rows(
+        terms.group(
+            uniques=f"sum(if(f = 1, {exp('least')}, 0D))",
+            matches=f"sum(if(f = 1, {rising('m')}, 0D))",
+            observed="sum(mu * kept * f + kept * (1D - mu - m / 2D) * (f * f - f * mu * 2D - f))",
+        ),
+        "compare the columns",
+    )
+    return Independence(
+        unique=float(sums["uniques"]),
+        match=float(sums["matches"]),
+        observed=float(sums["observed"]),
+        margins=tuple((pairs[:, 0], pairs[:, 1]) for pairs in margins),
+    )

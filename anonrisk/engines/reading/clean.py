@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.frozen import dataclass
 from anonrisk.engines.reading import files, metadata
 from anonrisk.engines.reading.parquet_files import open_feather
+from anonrisk.engines.reading.raw_files import whole_file
 from anonrisk.engines.reading.storage import stored
-from anonrisk.engines.reading.whole_file import whole_file
 from anonrisk.errors import ArgumentError, UnreadableTableError, UnwritableTableError
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from anonrisk.core.arguments import is_there, nearest_beside
 from anonrisk.core.columns import nearest
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.paths import is_there, nearest_beside
 from anonrisk.core.render import count_of, shown
-from anonrisk.engines.reading import packed, private_folder
+from anonrisk.engines.reading import raw_files
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
@@ -337,7 +337,7 @@ def _identities(part: Part) -> set[object]:
     """Return what identifies a file: it has many paths, by links several names, and is packed."""
     whole = part.path.resolve()
     plain = whole
-    while plain.suffix.casefold() in packed.SUFFIXES:
+    while plain.suffix.casefold() in raw_files.SUFFIXES:
         plain = plain.with_suffix("")
     result: set[object] = {whole, plain}
     try:
@@ -402,7 +402,7 @@ def _below(folder: Path) -> Iterator[Path]:
 
     for top, folders, names in os.walk(folder, onerror=refuse):
         # What a scan, even one that was killed, has put down beside the files is no part of them.
-        folders[:] = [name for name in folders if not private_folder.is_one(Path(top, name))]
+        folders[:] = [name for name in folders if not raw_files.is_one(Path(top, name))]
         for name in folders:
             if Path(top, name).is_symlink():
                 where = without_values(str(Path(top, name)))
@@ -510,7 +510,7 @@ def _partitions(base: Path, path: Path) -> dict[str, str | None]:
 def _format_by_name(path: Path) -> str | None:
     """Return the format of a file by its name, unpacked."""
     suffixes = [suffix.casefold() for suffix in path.suffixes]
-    while suffixes and suffixes[-1] in packed.SUFFIXES:
+    while suffixes and suffixes[-1] in raw_files.SUFFIXES:
         suffixes.pop()
     return _SUFFIXES.get(suffixes[-1]) if suffixes else None
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from anonrisk.engines.reading import files, packed
+from anonrisk.engines.reading import files, raw_files
 from anonrisk.errors import AnonRiskError
 
 if TYPE_CHECKING:
@@ -86,5 +86,5 @@ def _can_be_scanned(parts: Sequence[Part], kind: str) -> bool:
 
 
 def _factor(part: Part, kind: str) -> int:
-    is_packed = part.path.suffix.casefold() in packed.SUFFIXES
+    is_packed = part.path.suffix.casefold() in raw_files.SUFFIXES
     return _UNPACKED if is_packed or kind == "parquet" else 1

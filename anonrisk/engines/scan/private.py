@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.frozen import dataclass
-from anonrisk.engines.reading.private_folder import PrivateFolder
+from anonrisk.engines.reading.raw_files import PrivateFolder
 from anonrisk.engines.sql.database import database_of
 from anonrisk.errors import ArgumentError, EngineError, MissingLibraryError, UnreadableTableError
 from anonrisk.pseudonyms.private_files import why_not_safe

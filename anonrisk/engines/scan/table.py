@@ -11,14 +11,14 @@ import pandas as pd
 import sqlalchemy as sa
 
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.literals import ScannedFormat
 from anonrisk.core.render import bytes_of
+from anonrisk.core.types import ScannedFormat
 from anonrisk.engines.pandas.schema import PandasSchema
 from anonrisk.engines.reading import files, parquet_files
 from anonrisk.engines.scan import columns
 from anonrisk.engines.scan.private import FileState, ScannedFiles, path_of
 from anonrisk.engines.sql import SqlEngine, SqlTable
-from anonrisk.engines.sql.guard import guarded
+from anonrisk.engines.sql.database import guarded
 from anonrisk.engines.sql.schema import SqlSchema
 from anonrisk.errors import UnreadableTableError, UnsupportedColumnError
 from anonrisk.measures.counts.question import InHousehold, InPopulation
@@ -68,9 +68,7 @@ class ScanTable(SqlTable):
                 with guarded("read the columns"):
                     result = columns.of_parquet(database.connection, held)
             else:
-                from anonrisk.engines.scan import csv_copy
-
-                result = csv_copy.of_csv(parts, wanted, text, database.folder)
+                result = columns.of_csv(parts, wanted, text, database.folder)
             with guarded("read the columns"):
                 source = result.shown(database.connection)
             roles = _noted(result.names, attrs).roles

@@ -8,25 +8,18 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.engines import refusals
 from anonrisk.engines.pushed import count as pushed_count
 from anonrisk.engines.pushed import match as pushed_match
-from anonrisk.engines.pushed import population as pushed_population
-from anonrisk.engines.pushed import profile, score
+from anonrisk.engines.pushed import match as pushed_population
+from anonrisk.engines.pushed import score
 from anonrisk.engines.spark import (
     contents,
     count,
-    interval,
     keyed,
-    link,
-    linked_tables,
-    population,
-    pseudonym,
     recode,
     region,
     rewrite,
-    roles,
+    schema,
     sets,
     steps,
-    suda,
-    suppress,
     tally,
     traces,
 )
@@ -75,7 +68,7 @@ class SparkEngine:
 
     def with_roles(self, frame: DataFrame, declared: Roles) -> DataFrame:
         """Keep the roles in column metadata, which survives `select` and Parquet."""
-        return roles.write(frame, declared)
+        return schema.write(frame, declared)
 
     def count(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count classes, those of all quasi-identifiers in one action over one scan."""
@@ -104,7 +97,7 @@ class SparkEngine:
         self, frame: DataFrame, question: questions.Question, sensitive: questions.Sensitive
     ) -> ValueCounts:
         """Bring the kinds of class to the driver, if they are not too many."""
-        return profile.profiles(SparkTable(frame), question, sensitive)
+        return score.profiles(SparkTable(frame), question, sensitive)
 
     def score(
         self,
@@ -130,7 +123,7 @@ class SparkEngine:
             case questions.QuantileBins(column, n_bins):
                 return tally.quantile_bins(frame, column, n_bins)
             case questions.SumsOfWeights(question, weight):
-                return population.weighted(frame, question, weight)
+                return count.weighted(frame, question, weight)
             case questions.IfIndependent(question, fraction):
                 return pushed_population.independence(SparkTable(frame), question, fraction)
             case KeyedTally():
@@ -147,7 +140,7 @@ class SparkEngine:
             case questions.InHousehold(question, against):
                 return pushed_match.households(SparkTable(frame), question, against)
             case questions.LinkedClasses():
-                return linked_tables.combinations(frame, asked)
+                return count.combinations(frame, asked)
         raise refusals.unknown(asked)
 
     def annotate(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:
@@ -156,14 +149,14 @@ class SparkEngine:
             case changes.SizeOfClass(question, name):
                 return rewrite.sizes(frame, question, name)
             case changes.MinimalUniques(sets.SparkSets() as counter, max_size, names, risk):
-                return suda.scores(counter, max_size, names, risk)
+                return sets.scores(counter, max_size, names, risk)
         raise refusals.unknown(asked)
 
     def keep(self, frame: DataFrame, records: changes.Selection) -> DataFrame:
         """Select records by their classes; lazy."""
         match records:
             case changes.LargeClasses(question, k, ()):
-                return suppress.records(frame, question, k)
+                return steps.records(frame, question, k)
             case changes.LargeClasses(question, k, limits):
                 return rewrite.keeping(frame, question, limits, k)
             case changes.BreakingClasses(question, k, ()):
@@ -181,7 +174,7 @@ class SparkEngine:
             case changes.RecodeByRegion(_, regions, unseen):
                 return region.by_region(frame, regions, unseen)
             case changes.Intervals(widths):
-                return interval.in_intervals(frame, widths)
+                return recode.in_intervals(frame, widths)
             case changes.GroupMeans(columns, k):
                 return steps.microaggregate(frame, columns, k)
             case changes.Noise():
@@ -189,11 +182,11 @@ class SparkEngine:
             case changes.Shuffle(columns, by, seed):
                 return steps.permute(frame, columns, by, seed)
             case changes.CellSuppression() | changes.ChosenCells():
-                return suppress.cells(frame, change)
+                return steps.cells(frame, change)
             case changes.RowsAmong(other, seed):
                 return rewrite.mixed(frame, other, seed)
             case Pseudonymisation():
-                return pseudonym.pseudonymize(frame, change)
+                return rewrite.pseudonymize(frame, change)
             case changes.LabelsAsColumns():
                 return frame
             case changes.LeaveOut(columns):
@@ -207,4 +200,4 @@ class SparkEngine:
 
     def links(self, frame: DataFrame, question: LinkQuestion) -> LinkCounts:
         """Count the persons who can be linked across a change of pseudonyms."""
-        return link.links(frame, question)
+        return traces.links(frame, question)

@@ -7,12 +7,10 @@ from functools import reduce
 from operator import add, and_, eq, ge, le, mod, mul, or_, sub
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.jobs import collect
+from anonrisk.engines.spark.jobs import collect, guarded
 from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedColumnError
 from anonrisk.measures.counts import contents as rules
-from anonrisk.measures.counts.check_digits import CHECKED, FORMATS, SqlSigns
 from anonrisk.measures.counts.contents import (
     BITS,
     CellContents,
@@ -22,6 +20,7 @@ from anonrisk.measures.counts.contents import (
     SomeTexts,
     Spelling,
 )
+from anonrisk.measures.counts.shapes import CHECKED, FORMATS, SqlSigns
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.measures.counts.check_digits import CheckedNumber
+    from anonrisk.measures.counts.shapes import CheckedNumber
 
 # Columns of folded spellings are counted behind all others.
 _FOLDED = 1_000_000

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.engines import limits, refusals
-from anonrisk.engines.spark.clock import instant
-from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.jobs import collect
-from anonrisk.engines.spark.project import Projection
+from anonrisk.engines.spark.jobs import collect, guarded
+from anonrisk.engines.spark.project import Projection, instant
 from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
 from anonrisk.measures.counts.question import Question
 from anonrisk.measures.counts.sketch import ALL, SketchCounts, Smallest

@@ -12,9 +12,8 @@ from urllib.parse import unquote
 
 from anonrisk.core.column_roles import Roles
 from anonrisk.engines.reading import files
-from anonrisk.engines.spark import charsets, lines, read_csv, read_json, roles
-from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.jobs import collect, run
+from anonrisk.engines.spark import lines, read_csv, read_json, schema
+from anonrisk.engines.spark.jobs import collect, guarded, run
 from anonrisk.engines.spark.project import Projection
 from anonrisk.errors import ArgumentError, UnreadableTableError
 
@@ -164,7 +163,7 @@ def of_pandas(frame: DataFrame, names: Sequence[str]) -> DataFrame:
             f"the {len(names):,} files of this table declare different roles, or columns that were "
             "changed at random; declare the roles of the whole table, or check the files one by one"
         )
-    return roles.write(frame, Roles.from_dict(stored[_ROLES]))
+    return schema.write(frame, Roles.from_dict(stored[_ROLES]))
 
 
 def _attrs(name: str | None) -> str:
@@ -283,7 +282,7 @@ def read(
     _check_options(format, options)
     if format in _TEXT:
         # Refused by name before any work.
-        charsets.java(text.encoding)
+        lines.java(text.encoding)
     with guarded(f"read the {format} source"):
         if format == "table":
             if len(paths) != 1:
@@ -293,7 +292,7 @@ def read(
         if format in _FILES:
             options = _with_base(paths, options)
         if format in _TEXT:
-            charsets.refuse_unknown(spark, text.encoding)
+            lines.refuse_unknown(spark, text.encoding)
             every = {**NOTHING_IGNORED, **options}
             names = _listed(spark, paths, every)
             source = lines.TextSource(spark, paths, names, every, text.encoding)

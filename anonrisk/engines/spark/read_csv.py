@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.frozen import dataclass
-from anonrisk.engines.reading import csv_text, files
-from anonrisk.engines.spark import charsets
+from anonrisk.engines.reading import files, text_files
+from anonrisk.engines.spark import lines
 from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.lines import BEGIN, any_of
 from anonrisk.engines.spark.project import Projection, modules
@@ -127,7 +127,7 @@ def names_in(source: TextSource, head: Head, sep: str, text: str | None) -> list
     part = source.part(head.paths[0])
     row: list[str] = []
     if re.fullmatch(_row(sep).replace(r"\z", ""), head.line):
-        row = next(csv_text.rows(part, [head.line], sep), [])
+        row = next(text_files.rows(part, [head.line], sep), [])
     elif len(head.paths) > 1:
         # The lines that follow may differ.
         raise UnreadableTableError(
@@ -136,7 +136,7 @@ def names_in(source: TextSource, head: Head, sep: str, text: str | None) -> list
         )
     else:
         row = _first_row(source, head, sep)
-    return csv_text.header(part, row, text)
+    return text_files.header(part, row, text)
 
 
 def _first_row(source: TextSource, head: Head, sep: str) -> list[str]:
@@ -146,7 +146,7 @@ def _first_row(source: TextSource, head: Head, sep: str) -> list[str]:
     first = lines.where((f.col("path") == head.paths[0]) & (f.col("block") == 0))
     result = collect(first.select("id", cut).orderBy("id").limit(_HEADS))
     part = source.part(head.paths[0])
-    return next(csv_text.rows(part, [f"{row.line}\n" for row in result], sep), [])
+    return next(text_files.rows(part, [f"{row.line}\n" for row in result], sep), [])
 
 
 def check_across_lines(source: TextSource, sep: str, width: int) -> bool:
@@ -242,7 +242,7 @@ def refuse_widths(source: TextSource, head: Head, width: int) -> None:
     part = source.part(head.paths[0])
     for n_cells in (head.fewest, head.most):
         if n_cells is not None and n_cells != width:
-            raise csv_text.wrong_width(part, "a row", n_cells, width)
+            raise text_files.wrong_width(part, "a row", n_cells, width)
     if width == 1 and head.blank:
         raise files.blank(f"a line of {part.shown}")
 
@@ -291,9 +291,9 @@ def read(
     header, width = orders[0], len(orders[0])
     first = source.part(heads[0].paths[0])
     for head, names in zip(heads[1:], orders[1:], strict=True):
-        csv_text.same_header(first, header, source.part(head.paths[0]), names)
-    csv_text.chosen(header, folders, wanted, text)
-    by_lines = all(head.whole for head in heads) and not charsets.is_wide(source.charset)
+        text_files.same_header(first, header, source.part(head.paths[0]), names)
+    text_files.chosen(header, folders, wanted, text)
+    by_lines = all(head.whole for head in heads) and not lines.is_wide(source.charset)
     for head in heads if by_lines else ():
         refuse_widths(source, head, width)
     lossy = not by_lines and check_across_lines(source, sep, width)
@@ -310,10 +310,10 @@ def read(
 
 
 def _separator(source: TextSource, text: TextFormat) -> str:
-    result = {csv_text.separator(source.part(name), text.sep) for name in source.names}
+    result = {text_files.separator(source.part(name), text.sep) for name in source.names}
     if len(result) > 1:
         raise ArgumentError("some of the files end in .tsv and others do not; say --sep")
-    return result.pop() if result else csv_text.separator(source.part(""), text.sep)
+    return result.pop() if result else text_files.separator(source.part(""), text.sep)
 
 
 def _field_names(header: Sequence[str], folders: Sequence[str]) -> list[str] | None:
@@ -346,7 +346,7 @@ def _options(
         "enforceSchema": "false" if named else "true",
         "mode": "FAILFAST",
         "columnNameOfCorruptRecord": "anonrisk corrupt record",
-        "maxCharsPerColumn": str(csv_text.LONGEST_CELL),
+        "maxCharsPerColumn": str(text_files.LONGEST_CELL),
         "maxColumns": str(width + 1),
     }
 

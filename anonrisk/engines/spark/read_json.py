@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.reading import files
-from anonrisk.engines.spark import charsets
+from anonrisk.engines.spark import lines
 from anonrisk.engines.spark.jobs import collect
 from anonrisk.engines.spark.lines import any_of, is_float
 from anonrisk.engines.spark.project import modules
@@ -39,7 +39,7 @@ _LONG = r"[0-9.]{16}|[eE][+-]?[0-9]{3}"
 
 def read(source: TextSource, wanted: Wanted, folders: Sequence[str]) -> DataFrame:
     """Read the files; Spark looks for the columns in one scan, and one more is spent on checks."""
-    if charsets.is_wide(source.charset):
+    if lines.is_wide(source.charset):
         raise ArgumentError(
             f"--encoding {source.encoding}: Spark reads JSON lines of other encodings, as UTF-8"
         )

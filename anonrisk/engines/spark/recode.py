@@ -7,11 +7,10 @@ from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines import limits, refusals
-from anonrisk.engines.pandas.numbers import decimal_ends
-from anonrisk.engines.spark.clock import whole_part
-from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.jobs import collect
-from anonrisk.engines.spark.project import Projection
+from anonrisk.engines.pandas.recode import decimal_ends
+from anonrisk.engines.refusals import not_numbers
+from anonrisk.engines.spark.jobs import collect, guarded
+from anonrisk.engines.spark.project import Projection, whole_part
 from anonrisk.engines.spark.rewrite import refusing
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.change import UnseenCounts
@@ -27,7 +26,7 @@ from anonrisk.measures.recode import (
     TopBottom,
     ZipArea,
 )
-from anonrisk.measures.recode.labels import of_earlier
+from anonrisk.measures.recode.recoding import of_earlier
 from anonrisk.measures.recode.texts import ZIP
 
 if TYPE_CHECKING:
@@ -37,6 +36,39 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name
     from anonrisk.measures.recode import Recoding
+
+_WHOLE = ("byte", "short", "integer", "long")
+_BROKEN = ("float", "double", "decimal")
+# From here on every double is a whole number.
+_ALL_WHOLE = 2.0**52
+
+
+def in_intervals(frame: DataFrame, widths: Mapping[Name, float]) -> DataFrame:
+    """Return the table with the number of its interval in place of each value; lazy."""
+    with guarded("put numbers into intervals"):
+        projection = Projection.of(frame)
+        f = projection.functions
+        columns = []
+        for position, field in enumerate(projection.fields):
+            column = f.col(f"c{position}")
+            if field.name in widths:
+                kind = field.dataType.typeName()
+                column = _numbered(f, column, kind, field.name, widths[field.name])
+            columns.append(column.alias(field.name, metadata=field.metadata or {}))
+        return projection.table.select(*columns)
+
+
+def _numbered(f: Any, column: Column, kind: str, name: Name, width: float) -> Column:
+    if kind in _WHOLE and width == int(width):
+        step = f.lit(int(width)).cast("long")
+        whole: Column = column.cast("long") - f.pmod(column.cast("long"), step)
+        return whole
+    if kind not in _WHOLE + _BROKEN:
+        raise not_numbers(name)
+    share = column.cast("double") / f.lit(float(width))
+    floored: Column = f.when(f.abs(share) < _ALL_WHOLE, f.floor(share).cast("double"))
+    return floored.otherwise(share)
+
 
 _KINDS = {
     **dict.fromkeys(("byte", "short", "integer", "long"), "whole"),

@@ -12,8 +12,7 @@ import numpy as np
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.table import PandasTable
-from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.jobs import collect
+from anonrisk.engines.spark.jobs import collect, guarded
 from anonrisk.engines.spark.project import Projection, modules
 from anonrisk.engines.spark.recode import counted, day, expression, in_bins, kind_of, replaced
 from anonrisk.engines.spark.rewrite import refusing
@@ -21,7 +20,7 @@ from anonrisk.engines.spark.tally import brought, cell
 from anonrisk.measures.counts import bounds
 from anonrisk.measures.counts.tally import PlacedTally, typed
 from anonrisk.measures.recode import Keep, Star
-from anonrisk.measures.recode.labels import MARKER
+from anonrisk.measures.recode.recoding import MARKER
 from anonrisk.measures.recode.regions import DateRanges, NumberRanges, Parts
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from anonrisk.core.frozen import dataclass
 from anonrisk.engines import refusals
 from anonrisk.engines.order import as_number
 from anonrisk.engines.pushed import rows as steps
-from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.jobs import collect, count
+from anonrisk.engines.spark.jobs import collect, count, guarded
 from anonrisk.engines.spark.project import Projection, modules
 from anonrisk.measures import tcloseness
 from anonrisk.measures.counts import bounds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from anonrisk.engines.refused import SQLFRAME, refused
+from anonrisk.engines.refusals import SQLFRAME, refused
 from anonrisk.engines.spark import count
 from anonrisk.engines.spark.schema import SparkSchema
 from anonrisk.measures.counts.change import LabelsAsColumns

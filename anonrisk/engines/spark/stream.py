@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk.engines.spark import roles
-from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.jobs import count, run
+from anonrisk.engines.spark import schema
+from anonrisk.engines.spark.jobs import count, guarded, run
 from anonrisk.engines.spark.read import NOTHING_IGNORED
 from anonrisk.errors import RoleConflictError
 
@@ -32,7 +31,7 @@ def stored(batch: DataFrame, place: str) -> DataFrame:
             f"column {COLUMN!r} would be lost: folders of batches have that name; rename it first"
         )
     with guarded("store a batch"):
-        _write(roles.without_others(batch), place)
+        _write(schema.without_others(batch), place)
         return batch.sparkSession.read.options(**NOTHING_IGNORED).parquet(place)
 
 
@@ -45,7 +44,7 @@ def n_rows(batch: DataFrame) -> int:
 def emptied(batch: DataFrame, place: str) -> None:
     """Leave a folder that has the columns of a batch and none of its rows."""
     with guarded("empty the folder of a batch"):
-        _write(roles.without_others(batch).limit(0), place)
+        _write(schema.without_others(batch).limit(0), place)
 
 
 def _write(table: DataFrame, place: str) -> None:

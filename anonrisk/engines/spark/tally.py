@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.pushed import tally as pushed_tally
 from anonrisk.engines.pushed.rows import Made
-from anonrisk.engines.spark.clock import instant
-from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.jobs import collect
-from anonrisk.engines.spark.project import Projection
+from anonrisk.engines.spark.jobs import collect, guarded
+from anonrisk.engines.spark.project import Projection, instant
 from anonrisk.engines.spark.recode import day, in_bins, kind_of, type_of
 from anonrisk.engines.spark.rows import SparkTable
 from anonrisk.errors import ArgumentError, TooManyClassesError, TooManyValuesError

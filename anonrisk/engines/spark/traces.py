@@ -1,4 +1,12 @@
-"""Traces on Spark: who else has the points that are known of a user.
+"""Traces on Spark, and links across a change of pseudonyms; columns are checked in one job.
+
+Columns of ours: `u` the user, `i` the items as a struct, which is equal where all of them are, and
+`t` the time as a whole number.
+
+Columns of ours: `u` the person, `i` the quasi-identifier as a struct, or all that a person has of
+it in a period as an array, `p` the period, `n` the number of persons who have `i` in it, `m` the
+same one period later. What comes later is found by windows: a table that is joined with itself is
+counted twice.
 
 Columns of ours, beside those of `linked`: `d` the number of a draw, `j` the place of a point in its
 random order, `n` the number of users who have an item, `x` the points of a user, the rarest first,
@@ -11,17 +19,257 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.progress import tell
-from anonrisk.engines.spark.clock import on_calendar
-from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.jobs import collect
-from anonrisk.engines.spark.linked import Linked
-from anonrisk.engines.times import tied_times
-from anonrisk.measures.counts.traces import StepCounts, TraceCounts
+from anonrisk.engines.limits import check_moment, missing_time, tied_times
+from anonrisk.engines.spark.jobs import collect, guarded
+from anonrisk.engines.spark.project import Projection, clock, on_calendar, whole_part
+from anonrisk.measures.counts.traces import (
+    LinkCounts,
+    StepCounts,
+    TraceCounts,
+    check_any,
+    missing_items,
+    missing_user,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
 
-    from anonrisk.measures.counts.traces import TraceQuestion
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.measures.counts.traces import LinkQuestion, TraceQuestion
+
+
+class Linked:
+    """The kept records of a table, and the checks that they must pass."""
+
+    def __init__(
+        self,
+        frame: DataFrame,
+        user: Name,
+        items: Qid,
+        time: Name | None,
+        missing: str,
+        *,
+        role: str,
+        calendar: bool = False,
+    ) -> None:
+        """Rename the columns; nothing runs yet."""
+        with guarded("read the records"):
+            self.projection = Projection.of(frame)
+            self.f: Any = self.projection.functions
+            self.user, self.items, self.time = user, items, time
+            self.missing, self.role = missing, role
+            columns = [self.projection.column(user).alias("u")]
+            names = [f"i{number}" for number in range(len(items))]
+            for name, item in zip(names, items, strict=True):
+                column = self.projection.column(item)
+                columns.append(self.projection.in_struct(item, column).alias(name))
+            if time is not None:
+                at = clock(self.projection, time, calendar=calendar)
+                columns.append(at.alias("t"))
+            self._raw = self.projection.table.select(*columns)
+            self._names = names
+
+    def _lacking(self) -> Any:
+        return self.projection.any_missing([self.f.col(name) for name in self._names])
+
+    def table(self) -> DataFrame:
+        """Return the kept records as u, i and t."""
+        raw = self._raw.where(~self._lacking()) if self.missing == "drop" else self._raw
+        item = self.f.struct(*self._names).alias("i")
+        return raw.select("u", item, *(["t"] if self.time is not None else []))
+
+    def records(self) -> DataFrame:
+        """Return the kept records; the same item of a user at the same time is one of them."""
+        return self.table() if self.time is None else self.table().distinct()
+
+    def checked(self) -> dict[str, int]:
+        """Count rows, users, what is missing and the ends of time, and refuse what must be.
+
+        Of `pairs` of records of one user there are about so many.
+        """
+        f = self.f
+        dropped = self._lacking() if self.missing == "drop" else f.expr("false")
+
+        def rows_where(condition: Any) -> Any:
+            return f.sum(f.when(condition, 1).otherwise(0))
+
+        # By user first: that takes the one shuffle that telling the users apart does.
+        sums = ["all", "dropped", *self._names]
+        each = [
+            f.count(f.lit(1)).alias("all"),
+            rows_where(dropped).alias("dropped"),
+            *(rows_where(f.col(name).isNull()).alias(name) for name in self._names),
+        ]
+        ends = []
+        if self.time is not None:
+            kept = f.when(~dropped, f.col("t"))
+            sums.append("no_time")
+            each.append(rows_where(f.col("t").isNull() & ~dropped).alias("no_time"))
+            each += [f.min(kept).alias("low"), f.max(kept).alias("high")]
+            ends = [f.min("low").alias("low"), f.max("high").alias("high")]
+        kept_rows = f.col("all") - f.col("dropped")
+        known = f.col("u").isNotNull() & (kept_rows > 0)
+        square = kept_rows.cast("double") * kept_rows.cast("double")
+        with guarded("count the records"):
+            users = self._raw.groupBy("u").agg(*each)
+            totals = users.agg(
+                *(f.sum(name).alias(name) for name in sums),
+                *ends,
+                f.count(f.when(known, 1)).alias("users"),
+                f.sum(f.when(f.col("u").isNull(), f.col("all"))).alias("no_user"),
+                (f.sum(square) / 2).alias("pairs"),
+            )
+            row = collect(totals)[0].asDict()
+        results = {name: int(value or 0) for name, value in row.items()}
+        if results["no_user"]:
+            raise missing_user(self.user, results["no_user"])
+        lacking = {item: results[name] for item, name in zip(self.items, self._names, strict=True)}
+        if self.missing == "error" and any(lacking.values()):
+            raise missing_items(self.role, lacking)
+        results["rows"] = results["all"] - results["dropped"]
+        check_any(results["rows"], results["dropped"])
+        if self.time is not None and results["no_time"]:
+            raise missing_time(self.time, results["no_time"])
+        return results
+
+
+def links(frame: DataFrame, question: LinkQuestion) -> LinkCounts:
+    """Match persons before and after each change by their quasi-identifiers."""
+    linked = Linked(
+        frame,
+        question.user,
+        question.qid,
+        question.time,
+        question.missing,
+        role="quasi-identifier",
+        calendar=question.period is not None,
+    )
+    if question.at is not None:
+        calendar = on_calendar(linked.projection, question.time)
+        check_moment(question.time, at_on_calendar=question.at_on_calendar, on_calendar=calendar)
+    seen = linked.checked()
+    with guarded("link the persons"):
+        pairs = _pairs(linked, question, seen["low"], seen["high"])
+        rows = collect(_right(linked, _persons(linked, pairs)).unionAll(_wrong(linked, pairs)))
+    results = {name: sum(row[name] or 0 for row in rows) for name in _SUMS}
+    n_both = int(results["both"])
+    return LinkCounts(
+        seen["rows"],
+        seen["dropped"],
+        seen["users"],
+        int(results["changes"]),
+        n_both,
+        int(results["linked"]),
+        int(results["false"]),
+        float(results["best"]) / n_both if n_both else 0.0,
+        float(results["chance"]) / n_both if n_both else 0.0,
+    )
+
+
+def _pairs(linked: Linked, question: LinkQuestion, low: int, high: int) -> DataFrame:
+    """Every person once for each period and quasi-identifier."""
+    f = linked.f
+    if question.period is not None:
+        period = whole_part(f, f.col("t"), question.period)
+    else:
+        at = -(-(low + high) // 2) if question.at is None else question.at
+        period = (f.col("t") >= f.lit(at)).cast("long")
+    return linked.table().select(period.alias("p"), "i", "u").distinct()
+
+
+def _persons(linked: Linked, pairs: DataFrame) -> DataFrame:
+    """Every person once for each period: the best link by a single value, and all their values."""
+    f, window = linked.f, linked.projection.window
+    # By person from here on, which serves both what they have next and all that they have.
+    sized = _sized(linked, pairs).repartition("u")
+    own = window.partitionBy("u", "i").orderBy("p")
+    later = f.when(_follows(f.lead("p").over(own), f.col("p")), f.lead("n").over(own))
+    every = f.sort_array(f.collect_list("i")).alias("i")
+    best, sure = (f.max(column) for column in _chances(linked))
+    return (
+        sized.withColumn("m", later)
+        .groupBy("u", "p")
+        .agg(every, best.alias("best"), sure.alias("linked"))
+    )
+
+
+def _sized(linked: Linked, holders: DataFrame) -> DataFrame:
+    """Count the persons who have the same in a period."""
+    same = linked.projection.window.partitionBy("p", "i")
+    return holders.withColumn("n", linked.f.count(linked.f.lit(1)).over(same))
+
+
+def _follows(later: Column, period: Column) -> Column:
+    """Return whether one period comes right after another; a sum would overflow at the last."""
+    return later - 1 == period
+
+
+def _chances(linked: Linked) -> tuple[Column, Column]:
+    """The chance that a link is right, and whether it is the only one there is."""
+    f = linked.f
+    only = (f.col("n") == 1) & (f.col("m") == 1)
+    return f.lit(1.0) / f.col("m"), only.cast("int")
+
+
+def _right(linked: Linked, persons: DataFrame) -> DataFrame:
+    """One row: persons on both sides, right links, and the sums of chances."""
+    f = linked.f
+    in_time = linked.projection.window.partitionBy("u").orderBy("p")
+    later = {name: f.lead(name).over(in_time).alias(f"later_{name}") for name in ("p", "i", "n")}
+    table = _sized(linked, persons).select("*", *later.values())
+    both = f.coalesce(_follows(f.col("later_p"), f.col("p")), f.expr("false"))
+    unchanged = both & f.col("later_i").eqNullSafe(f.col("i"))
+    table = table.withColumn("m", f.when(unchanged, f.col("later_n")))
+    best, sure = _chances(linked)
+    here = f.struct(
+        f.col("p"),
+        f.lit(1).alias("size"),
+        f.lit(0).alias("both"),
+        f.greatest("best", best).alias("best"),
+        f.greatest("linked", sure).alias("linked"),
+    )
+    # Who is also in the next period is counted there, beside all that are.
+    there = f.struct(
+        f.col("later_p").alias("p"),
+        f.lit(0).alias("size"),
+        f.lit(1).alias("both"),
+        f.lit(None).cast("double").alias("best"),
+        f.lit(None).cast("int").alias("linked"),
+    )
+    each = f.explode(f.when(both, f.array(here, there)).otherwise(f.array(here))).alias("x")
+    sums = (f.sum(name).alias(name) for name in ("size", "both", "best", "linked"))
+    periods = table.select(each).select("x.*").groupBy("p").agg(*sums)
+    some = f.col("both") > 0
+    return periods.agg(
+        f.sum("both").alias("both"),
+        f.count(f.when(some, 1)).alias("changes"),
+        f.sum("linked").alias("linked"),
+        f.lit(0).cast("long").alias("false"),
+        f.sum("best").alias("best"),
+        f.sum(f.when(some, f.col("both") / f.col("size"))).alias("chance"),
+    )
+
+
+def _wrong(linked: Linked, pairs: DataFrame) -> DataFrame:
+    """One row: the quasi-identifiers that one person alone has before and another one after."""
+    f = linked.f
+    cells = pairs.groupBy("p", "i").agg(f.count(f.lit(1)).alias("n"), f.min("u").alias("u"))
+    in_time = linked.projection.window.partitionBy("i").orderBy("p")
+    another = f.lead("u").over(in_time) != f.col("u")
+    false = _follows(f.lead("p").over(in_time), f.col("p")) & another
+    table = cells.where(f.col("n") == 1).select(false.cast("long").alias("false"))
+    none, nothing = f.lit(0).cast("long"), f.lit(0.0)
+    return table.agg(f.sum("false").alias("false")).select(
+        none.alias("both"),
+        none.alias("changes"),
+        none.alias("linked"),
+        "false",
+        nothing.alias("best"),
+        nothing.alias("chance"),
+    )
+
+
+_SUMS = ("both", "changes", "linked", "false", "best", "chance")
 
 
 # Looking through everybody who has the rarest point of a set costs users times users. Here every

@@ -13,18 +13,10 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.engines import refusals
 from anonrisk.engines.pushed import count as pushed_count
 from anonrisk.engines.pushed import match as pushed_match
-from anonrisk.engines.pushed import population as pushed_population
-from anonrisk.engines.pushed import profile, score
-from anonrisk.engines.refused import LIMITS, OTHER_CELLS, WILDCARD, refused
-from anonrisk.engines.sql import (
-    contents,
-    count,
-    keyed,
-    rewrite,
-    sets,
-    suda,
-    tally,
-)
+from anonrisk.engines.pushed import match as pushed_population
+from anonrisk.engines.pushed import score
+from anonrisk.engines.refusals import LIMITS, OTHER_CELLS, WILDCARD, refused
+from anonrisk.engines.sql import contents, rewrite, sets, tally
 from anonrisk.engines.sql.schema import SqlSchema
 from anonrisk.engines.sql.table import SqlTable
 from anonrisk.measures.counts import bounds
@@ -71,7 +63,7 @@ class SqlEngine:
             case questions.WholePersons(question):
                 return pushed_count.whole_persons(table, question)
             case questions.MarkedRows(columns, marker):
-                return count.marked(table, columns, marker)
+                return rewrite.marked(table, columns, marker)
             case questions.ManySets(question):
                 return sets.SqlSets(table, question)
             case CellContents():
@@ -84,7 +76,7 @@ class SqlEngine:
         self, table: SqlTable, question: questions.Question, sensitive: questions.Sensitive
     ) -> ValueCounts:
         """Return the kinds of class, if they are not too many."""
-        return profile.profiles(table, question, sensitive)
+        return score.profiles(table, question, sensitive)
 
     def score(
         self,
@@ -110,9 +102,9 @@ class SqlEngine:
             case questions.IfIndependent(question, fraction):
                 return pushed_population.independence(table, question, fraction)
             case KeyedTally():
-                return keyed.counts(table, asked)
+                return tally.counts(table, asked)
             case SketchTally():
-                return keyed.sketch(table, asked)
+                return tally.sketch(table, asked)
         raise refusals.unknown(asked)
 
     def match(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
@@ -130,7 +122,7 @@ class SqlEngine:
             case changes.SizeOfClass(question, name):
                 return rewrite.sizes(table, question, name)
             case changes.MinimalUniques(sets.SqlSets() as counter, max_size, names, risk):
-                return suda.scores(counter, max_size, names, risk)
+                return sets.scores(counter, max_size, names, risk)
         raise refusals.unknown(asked)
 
     def keep(self, table: SqlTable, records: changes.Selection) -> SqlTable:

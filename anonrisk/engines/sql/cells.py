@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from anonrisk.engines.sql.database import ThroughDriver
-from anonrisk.engines.sql.guard import guarded
-from anonrisk.engines.sql.numbers import LARGEST, double
+from anonrisk.engines.sql.database import ThroughDriver, guarded
 from anonrisk.engines.sql.table import kind_of_cells
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name
     from anonrisk.engines.sql.table import SqlTable
+
+# What is above is infinite.
+LARGEST = sys.float_info.max
+
+
+def double(number: Any) -> Any:
+    """Make a number a float; quotients and sums of those are floats in every database."""
+    return sa.cast(sa.literal(number) if isinstance(number, float) else number, sa.Double())
 
 
 def as_number(table: SqlTable, cell: Any, kind: str) -> Any:

@@ -1,5 +1,7 @@
 """Ways to a database: a connection that is open, or what opens one for each question.
 
+Its errors are replaced by ours: theirs may quote the cell that upset them.
+
 SQLAlchemy writes every statement that touches a user's table; who carries it out is told here. What
 is asked inside `one_state` sees one state of the database, in a transaction that only reads.
 """
@@ -9,19 +11,51 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from dataclasses import field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 import sqlalchemy as sa
 
 from anonrisk.core.frozen import dataclass
 from anonrisk.engines.sql.dialects import DIALECTS, dialect_of
-from anonrisk.errors import UnsupportedFrameError
+from anonrisk.errors import (
+    AnonRiskError,
+    EngineError,
+    MissingLibraryError,
+    UnsupportedFrameError,
+    raise_alone,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
     from contextlib import AbstractContextManager
 
     from anonrisk.engines.sql.dialects import Dialect
+
+
+@contextmanager
+def guarded(doing: str) -> Iterator[None]:
+    """Run some queries; let our own errors through and replace all others."""
+    try:
+        yield
+    except AnonRiskError as error:
+        raise_alone(error)
+    except Exception as error:  # noqa: BLE001
+        # What a cell holds cannot make this so: the package is there, or it is not.
+        if "'pytz'" in str(error) and find_spec("pytz") is None:
+            raise_alone(
+                MissingLibraryError(
+                    "DuckDB gives values with a time zone only where pytz is installed: "
+                    "pip install pytz"
+                )
+            )
+        raise_alone(
+            EngineError(
+                f"the database could not {doing} ({type(error).__name__}); its message is "
+                "withheld because it may quote a cell. A server keeps it in its log; a database in "
+                "this process keeps none: see whether a file is damaged, or the disk is full."
+            )
+        )
 
 
 class Connected(Protocol):

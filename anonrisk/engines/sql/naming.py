@@ -14,10 +14,9 @@ from sqlalchemy.sql import quoted_name
 
 from anonrisk.core.columns import nearest
 from anonrisk.core.render import count_of
-from anonrisk.engines.sql.database import DuckDBFile, database_of
+from anonrisk.engines.sql.database import DuckDBFile, database_of, guarded
 from anonrisk.engines.sql.dialects import DIALECTS, dialect_of
-from anonrisk.engines.sql.guard import guarded
-from anonrisk.engines.sql.reading import reading
+from anonrisk.engines.sql.source import reading
 from anonrisk.engines.sql.text import one_query
 from anonrisk.errors import (
     ArgumentError,

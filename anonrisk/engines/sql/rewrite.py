@@ -1,4 +1,4 @@
-"""Tables with more columns or fewer records: queries, which run when somebody reads them."""
+"""Tables with more columns or fewer records, and marked rows: queries nobody has run yet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from anonrisk.engines import refusals
-from anonrisk.engines.refused import WILDCARD, refused
+from anonrisk.engines.refusals import WILDCARD, refused
 from anonrisk.engines.sql.table import any_missing, look
 from anonrisk.errors import ArgumentError, DuplicateColumnError
 
@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Qid
     from anonrisk.engines.sql.table import SqlTable
     from anonrisk.measures.counts.question import Question
+
+
+def marked(table: SqlTable, columns: Qid, marker: str) -> int:
+    """Count the rows that have the marker of a suppressed cell in one of the columns."""
+    kinds = table.kinds(dict.fromkeys(columns, "quasi-identifier"))
+    texts = [name for name in kinds if table.holds(name) == "text"]
+    if not texts:
+        return 0
+    same = sa.or_(*(table.cell(name, kinds[name]) == marker for name in texts))
+    query = sa.select(sa.func.count()).select_from(table.source).where(same)
+    ((n,),) = table.fetch(query, "count the suppressed records")
+    return int(n)
 
 
 def sizes(table: SqlTable, question: Question, name: str) -> SqlTable:

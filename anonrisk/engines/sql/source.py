@@ -1,8 +1,13 @@
-"""Where the rows of a table are in a database, and one state of it for all that is asked."""
+"""Where the rows of a table are in a database, and one state of it for all that is asked.
+
+Who asks inside `reading` shares its connection and transaction, and what was found out about the
+table; who asks outside has a transaction of its own.
+"""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import field, replace
 from functools import cached_property
 from itertools import count
@@ -14,10 +19,8 @@ import sqlalchemy as sa
 from sqlalchemy.sql import quoted_name
 
 from anonrisk.core.frozen import dataclass
-from anonrisk.engines.sql.database import database_of
+from anonrisk.engines.sql.database import database_of, guarded
 from anonrisk.engines.sql.dialects import dialect_of
-from anonrisk.engines.sql.guard import guarded
-from anonrisk.engines.sql.reading import reading
 from anonrisk.errors import EngineError, UnsupportedFrameError, raise_alone
 
 if TYPE_CHECKING:
@@ -25,9 +28,40 @@ if TYPE_CHECKING:
 
     from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name
-    from anonrisk.engines.sql.database import Database
+    from anonrisk.engines.sql.database import Connected, Database
     from anonrisk.engines.sql.dialects import Dialect
-    from anonrisk.engines.sql.reading import Reading
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A transaction that is under way, and what it has told that stays true inside it."""
+
+    connected: Connected
+    known: dict[Hashable, Any] = field(default_factory=dict)
+
+
+# By context, so that threads that ask the same table have a transaction each.
+_UNDER_WAY: ContextVar[Mapping[Hashable, Reading]] = ContextVar("under_way", default={})  # noqa: B039
+
+
+@contextmanager
+def reading(database: Database) -> Iterator[Reading]:
+    """Open a transaction, or share the one that is under way."""
+    others = _UNDER_WAY.get()
+    if database.key in others:
+        yield others[database.key]
+        return
+    state = database.one_state()
+    with guarded("open a transaction"):
+        connected = state.__enter__()
+    token = _UNDER_WAY.set({**others, database.key: (ours := Reading(connected))})
+    try:
+        yield ours
+    finally:
+        _UNDER_WAY.reset(token)
+        # Nothing was written, so that nothing is lost where it cannot be ended.
+        with suppress(Exception):
+            state.__exit__(None, None, None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

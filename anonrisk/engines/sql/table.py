@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import sqlalchemy as sa
 
 from anonrisk.core.frozen import dataclass
-from anonrisk.engines.pushed.records import lost_rows
+from anonrisk.engines.pushed.count import lost_rows
 from anonrisk.engines.pushed.score import split_by_sorting
 from anonrisk.engines.sql.database import same_place
 from anonrisk.engines.sql.dialects import kind_of_cells

@@ -12,8 +12,8 @@ from anonrisk.pseudonyms.pseudonym import Pseudonymisation
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.types import Booleans, Integers
     from anonrisk.measures.counts.counter import Counter
     from anonrisk.measures.counts.question import Question, Score, Sensitive
     from anonrisk.pseudonyms.encoding import Hashes

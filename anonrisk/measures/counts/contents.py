@@ -14,16 +14,19 @@ from hashlib import md5
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.frozen import dataclass
-from anonrisk.measures.counts.check_digits import CHECKED, FORMATS, SEPARATORS, SqlSigns
 from anonrisk.measures.counts.question import Asks
 from anonrisk.measures.counts.shapes import (
+    CHECKED,
     DATES,
     DEGREES,
     ENOUGH,
+    FORMATS,
     FRACTION,
     LAST_CENTURY,
+    SEPARATORS,
     UNCHECKED,
     WHOLE,
+    SqlSigns,
 )
 
 if TYPE_CHECKING:

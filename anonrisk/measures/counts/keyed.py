@@ -20,8 +20,8 @@ from anonrisk.pseudonyms.encoding import Hashes, agreed, name_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonrisk.core.arrays import Integers
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.types import Integers
     from anonrisk.pseudonyms.keys import Key
 
 

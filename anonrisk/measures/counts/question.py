@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from anonrisk.core.frozen import dataclass
 from anonrisk.measures.counts.class_sizes import ClassCounts
 from anonrisk.measures.counts.counter import Counter
-from anonrisk.measures.counts.matched import Attacker, Matched
+from anonrisk.measures.counts.population import Attacker, Independence, Matched, WeightedClasses
 from anonrisk.measures.counts.tally import PlacedTally, Tally
-from anonrisk.measures.counts.weighted import Independence, WeightedClasses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,7 +1,6 @@
 """Recodings as data: what becomes of the values of one column, the same on every engine."""
 
-from anonrisk.measures.recode.dates import DatePart
-from anonrisk.measures.recode.kinds import Bins, Keep, Level, Star, TopBottom, from_dict
+from anonrisk.measures.recode.kinds import Bins, DatePart, Keep, Level, Star, TopBottom, from_dict
 from anonrisk.measures.recode.quantiles import (
     normalised_error,
     quantile_map,

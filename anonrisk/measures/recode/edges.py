@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.measures.recode.kinds import Bins
-from anonrisk.measures.recode.optimal import optimal_groups
-from anonrisk.measures.recode.quantiles import SAMPLE_ERROR, SAMPLE_RISK, sample_size
+from anonrisk.measures.recode.quantiles import (
+    SAMPLE_ERROR,
+    SAMPLE_RISK,
+    optimal_groups,
+    sample_size,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    from anonrisk.core.arrays import Floats, Integers
+    from anonrisk.core.types import Floats, Integers
     from anonrisk.measures.counts.tally import Domain
 
 # The cells of a grid among which the least cost is looked for. Chosen, as the next: more are

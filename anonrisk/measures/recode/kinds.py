@@ -1,9 +1,10 @@
-"""The kinds of recoding for any values and for numbers, and how every kind is read back."""
+"""The kinds of recoding for any values, numbers and dates, and which of two tells more."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import field
 from itertools import pairwise
 from numbers import Integral, Real
@@ -11,22 +12,90 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from anonrisk.core.arguments import finite, instance_of, list_of, true_or_false
+from anonrisk.core.arguments import (
+    finite,
+    instance_of,
+    list_of,
+    one_of,
+    true_or_false,
+    whole_number,
+)
 from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ArgumentError, HierarchyError, PlanError
-from anonrisk.measures.recode import labels as text
-from anonrisk.measures.recode.dates import DatePart
+from anonrisk.measures.recode import recoding as text
 from anonrisk.measures.recode.recoding import Recoding, numbered
 from anonrisk.measures.recode.texts import KeepCommon, MergeRare, Prefix, ZipArea
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.hierarchy import Hierarchy
+    from anonrisk.core.types import Booleans, Integers
     from anonrisk.measures.counts.tally import Domain
+
+PARTS = ("day", "week", "month", "quarter", "half", "year", "decade")
+
+
+@dataclass(frozen=True)
+class DatePart(Recoding):
+    """Put dates into days, weeks, months, quarters, half-years, years or decades, in Greenwich.
+
+    Weeks are those of ISO 8601, from Monday on: 2024-12-31 is in ``2025-W01``.
+
+    With `earliest` all earlier years are put together.
+    """
+
+    part: str
+    earliest: int | None = None
+    name: ClassVar[str] = "date"
+    takes: ClassVar[tuple[str, ...] | None] = ("date", "timestamp")
+
+    def __post_init__(self) -> None:
+        """Reject parts that are none."""
+        one_of(self.part, "part", PARTS)
+        if self.earliest is not None:
+            whole_number(self.earliest, "earliest", at_least=1)
+            if self.part != "year":
+                raise ArgumentError("earliest= is a year, and goes with part='year'")
+
+    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
+        """Return the dates of one period one group."""
+        days = domain.positions().astype(np.int64)
+        if self.part == "day":
+            periods, number = np.unique(days, return_inverse=True)
+            return number.astype(np.int64), [str(p) for p in periods.astype("datetime64[D]")]
+        # The first of January 1970 was a Thursday, and the year of a week is that of its Thursday.
+        thursdays = (days + 3) // 7 * 7
+        at = (thursdays if self.part == "week" else days).astype("datetime64[D]")
+        months, years = at.astype("datetime64[M]").astype(np.int64), at.astype("datetime64[Y]")
+        of_year = (at - years.astype("datetime64[D]")).astype(np.int64)
+        year = years.astype(np.int64) + 1970
+        if self.part == "decade":
+            year = year // 10 * 10
+        elif self.earliest is not None:
+            year = np.maximum(year, self.earliest - 1)
+        within = {
+            "week": of_year // 7,
+            "month": months % 12,
+            "quarter": months % 12 // 3,
+            "half": months % 12 // 6,
+        }.get(self.part, np.zeros_like(year))
+        # No year has more than 53 weeks.
+        periods, number = np.unique(year * 64 + within, return_inverse=True)
+        names = [
+            text.of_earlier(self.earliest)
+            if self.earliest is not None and period // 64 < self.earliest
+            else text.of_period(int(period // 64), self.part, int(period % 64) + 1)
+            for period in periods
+        ]
+        return number.astype(np.int64), names
+
+    def __str__(self) -> str:
+        """Return what is done."""
+        early = "" if self.earliest is None else f", {text.of_earlier(self.earliest)} together"
+        return {"half": "half-year"}.get(self.part, self.part) + early
 
 
 @dataclass(frozen=True)
@@ -280,4 +349,77 @@ def from_dict(stored: Mapping[str, Any], hierarchy: Hierarchy | None = None) -> 
 _SIMPLE: dict[str, Any] = {
     kind.name: kind
     for kind in (Keep, Star, Bins, Prefix, ZipArea, MergeRare, KeepCommon, DatePart, TopBottom)
+}
+
+# Each period is in one of every later one; a week is in one of none.
+_PERIODS = ("day", "month", "quarter", "half", "year", "decade")
+
+
+def is_within(fine: Recoding, coarse: Recoding) -> bool:
+    """Return whether all that one recoding puts together the other puts together too.
+
+    That must hold whatever values the column has; every recoding is within itself.
+
+    Examples
+    --------
+    >>> is_within(Bins((20, 30, 40)), Bins((30,))), is_within(Bins((30,)), Bins((35,)))
+    (True, False)
+    >>> is_within(DatePart("month"), DatePart("year")), is_within(Star(), Keep())
+    (True, False)
+    """
+    if fine == coarse or isinstance(fine, Keep) or isinstance(coarse, Star):
+        return True
+    if isinstance(fine, Prefix) and isinstance(coarse, MergeRare):
+        return coarse.beginning is not None and is_within(fine, coarse.beginning)
+    compare = _OF_ONE_KIND.get(type(fine))
+    return compare is not None and type(fine) is type(coarse) and compare(fine, coarse)
+
+
+def _bins(fine: Bins, coarse: Bins) -> bool:
+    return set(coarse.edges) <= set(fine.edges)
+
+
+def _prefix(fine: Prefix, coarse: Prefix) -> bool:
+    # Without a width the stars tell how long the value was.
+    return coarse.length <= fine.length and (coarse.width is not None or fine.width is None)
+
+
+def _area(fine: ZipArea, coarse: ZipArea) -> bool:
+    return set(coarse.known) <= set(fine.known)
+
+
+def _merge(fine: MergeRare, coarse: MergeRare) -> bool:
+    return fine.beginning == coarse.beginning and set(coarse.kept) <= set(fine.kept)
+
+
+def _date(fine: DatePart, coarse: DatePart) -> bool:
+    if fine.earliest is not None:
+        # What is earlier is more than a decade.
+        return coarse.earliest is not None and coarse.earliest >= fine.earliest
+    if "week" in (fine.part, coarse.part):
+        return fine.part in ("day", coarse.part)
+    return _PERIODS.index(fine.part) <= _PERIODS.index(coarse.part)
+
+
+def _level(fine: Level, coarse: Level) -> bool:
+    return fine.fingerprint == coarse.fingerprint and fine.level <= coarse.level
+
+
+def _ends(fine: TopBottom, coarse: TopBottom) -> bool:
+    def end(value: float | None, if_none: float) -> float:
+        return if_none if value is None else value
+
+    return end(coarse.top, math.inf) <= end(fine.top, math.inf) and end(
+        coarse.bottom, -math.inf
+    ) >= end(fine.bottom, -math.inf)
+
+
+_OF_ONE_KIND: dict[type, Callable[[Any, Any], bool]] = {
+    Bins: _bins,
+    Prefix: _prefix,
+    ZipArea: _area,
+    MergeRare: _merge,
+    DatePart: _date,
+    Level: _level,
+    TopBottom: _ends,
 }

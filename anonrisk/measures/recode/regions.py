@@ -14,16 +14,16 @@ from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of
 from anonrisk.errors import PlanError
 from anonrisk.measures.counts.tally import DATES, NUMBERS
-from anonrisk.measures.recode import labels as text
+from anonrisk.measures.recode import recoding as text
 from anonrisk.measures.recode.kinds import Keep, from_dict
 from anonrisk.measures.recode.recoding import Recoding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import Name
     from anonrisk.core.hierarchy import Hierarchy
+    from anonrisk.core.types import Booleans, Integers
     from anonrisk.measures.counts.tally import Domain
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 from anonrisk.core.arguments import instance_of, list_of, whole_number
 from anonrisk.core.frozen import dataclass
 from anonrisk.errors import ArgumentError, PlanError
-from anonrisk.measures.recode import labels as text
+from anonrisk.measures.recode import recoding as text
 from anonrisk.measures.recode.recoding import Recoding, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.core.arrays import Integers
+    from anonrisk.core.types import Integers
     from anonrisk.measures.counts.tally import Domain
 
 # ZIP codes in full, and the areas of their first three digits.

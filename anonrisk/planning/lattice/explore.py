@@ -12,8 +12,7 @@ import numpy as np
 
 from anonrisk.core import radix
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.interrupt import time_is_up
-from anonrisk.core.progress import tell
+from anonrisk.core.progress import tell, time_is_up
 from anonrisk.engines.numpy.count import distinct_pairs, histogram_of_persons, runs_of, split
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.class_profiles import ValueCounts
@@ -24,11 +23,11 @@ from anonrisk.planning.lattice.lattice import Choice, different, merged
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name
+    from anonrisk.core.types import Booleans, Floats, Integers
     from anonrisk.measures.counts.tally import Tally
     from anonrisk.measures.recode import Recoding
-    from anonrisk.planning.losses.base import CellLoss
+    from anonrisk.planning.losses import CellLoss
 
 MAX_COMBINATIONS = 10_000
 # More than a person can choose among.

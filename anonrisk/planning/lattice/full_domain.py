@@ -11,8 +11,7 @@ import numpy as np
 
 from anonrisk.core.arguments import positive
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.interrupt import interruptible, time_is_up
-from anonrisk.core.progress import tell
+from anonrisk.core.progress import interruptible, tell, time_is_up
 from anonrisk.core.render import percent
 from anonrisk.errors import PlanError
 from anonrisk.measures.recode import Keep, Star
@@ -20,24 +19,22 @@ from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values,
 from anonrisk.planning.goals import budgets, outcome, with_rules
 from anonrisk.planning.lattice.lattice import Lattice
 from anonrisk.planning.lattice.offer import offers
-from anonrisk.planning.losses.base import CellLoss, ClassLoss, GroupedColumn
-from anonrisk.planning.losses.choose import ENTROPY, RANGE
-from anonrisk.planning.outcome import PlanOutcome, bits_kept
-from anonrisk.planning.plan_steps import RecodedColumn, steps_of
-from anonrisk.planning.regions.persons import PersonTally
+from anonrisk.planning.losses import ENTROPY, RANGE, CellLoss, ClassLoss, GroupedColumn
+from anonrisk.planning.outcome import PlanOutcome, RecodedColumn, bits_kept, steps_of
+from anonrisk.planning.regions.part import PersonTally
 from anonrisk.planning.suppress.class_rules import ClassRule, Requirements, beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.types import Booleans, Floats, Integers
     from anonrisk.measures.counts.tally import Tally
     from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.lattice.lattice import MeasuredNode, Node
-    from anonrisk.planning.losses.base import Loss
+    from anonrisk.planning.losses import Loss
+    from anonrisk.planning.outcome import PlanStep
     from anonrisk.planning.plan import Plan
-    from anonrisk.planning.plan_steps import PlanStep
 
 
 # Lattices of more nodes than this are searched by neighbours only: what is known of each takes 33

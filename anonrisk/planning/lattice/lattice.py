@@ -10,24 +10,24 @@ import numpy as np
 
 from anonrisk.core import radix
 from anonrisk.core.frozen import dataclass
-from anonrisk.planning.losses.base import (
+from anonrisk.planning.losses import (
     CellLoss,
     ClassLoss,
     GroupedClasses,
     GroupedColumn,
+    RangeLoss,
     tidy,
 )
-from anonrisk.planning.losses.range import RangeLoss
 from anonrisk.planning.suppress.class_rules import Coded, KeptClasses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name
+    from anonrisk.core.types import Booleans, Floats, Integers
     from anonrisk.measures.counts.tally import Domain, Tally
     from anonrisk.measures.recode import Recoding
-    from anonrisk.planning.losses.base import Loss
+    from anonrisk.planning.losses import Loss
     from anonrisk.planning.suppress.class_rules import Requirements
 
     Node = tuple[int, ...]

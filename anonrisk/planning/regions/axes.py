@@ -15,16 +15,16 @@ from anonrisk.measures.recode.edges import fine_dates, fine_edges
 from anonrisk.measures.recode.regions import TOLD
 from anonrisk.planning.lattice.lattice import Choice
 from anonrisk.planning.lattice.offer import offer
-from anonrisk.planning.losses.base import Scale
+from anonrisk.planning.losses import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.columns import Name
+    from anonrisk.core.types import Floats, Integers
     from anonrisk.measures.counts.tally import Domain, Tally
-    from anonrisk.planning.losses.base import CellLoss, Span
+    from anonrisk.planning.losses import CellLoss, Span
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from anonrisk.measures.counts.question import (
     ValuesAndSizes,
 )
 from anonrisk.measures.counts.tally import Margins
-from anonrisk.planning.losses.base import entropy_of
+from anonrisk.planning.losses import entropy_of
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.regions.axes import Ladder, Ruler, axis_of
 from anonrisk.planning.regions.mondrian import cut_further
@@ -30,15 +30,15 @@ from anonrisk.planning.suppress.class_rules import beside
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.types import Booleans, Floats, Integers
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.class_sizes import ClassCounts
     from anonrisk.measures.counts.tally import Domain, PlacedTally, Tally
     from anonrisk.measures.recode.regions import Regions
     from anonrisk.planning.goal import SensitiveGoal
     from anonrisk.planning.goals import PlanRequest
-    from anonrisk.planning.losses.base import CellLoss
+    from anonrisk.planning.losses import CellLoss
     from anonrisk.planning.plan import Plan
     from anonrisk.planning.regions.axes import Axis
     from anonrisk.planning.regions.part import SensitiveLimit

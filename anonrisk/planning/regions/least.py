@@ -19,21 +19,20 @@ from anonrisk.core.progress import tell
 from anonrisk.core.results import Interval
 from anonrisk.errors import PlanError
 from anonrisk.measures.recode.regions import NumberRanges
-from anonrisk.planning.gap import PlanGap
-from anonrisk.planning.losses.base import tidy
-from anonrisk.planning.losses.choose import OF_COLUMNS, RANGE
+from anonrisk.planning.losses import OF_COLUMNS, RANGE, tidy
+from anonrisk.planning.prices import PlanGap
 from anonrisk.planning.regions.axes import Ladder, axis_of, ruler
 from anonrisk.planning.regions.multidimensional import limit_of, located, weighted_loss
-from anonrisk.planning.regions.persons import PersonsLimit, PersonTally
+from anonrisk.planning.regions.part import PersonsLimit, PersonTally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name
+    from anonrisk.core.types import Booleans, Floats, Integers
     from anonrisk.measures.counts.tally import Tally
     from anonrisk.measures.recode.regions import Regions
-    from anonrisk.planning.losses.base import CellLoss
+    from anonrisk.planning.losses import CellLoss
     from anonrisk.planning.plan import Plan
     from anonrisk.planning.regions.axes import Axis
     from anonrisk.planning.regions.part import RegionLimit

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.interrupt import time_is_up
+from anonrisk.core.progress import time_is_up
 from anonrisk.engines.numpy.count import runs_of
 from anonrisk.planning.regions.axes import Ladder
 from anonrisk.planning.regions.part import RegionPart, keeping, lost_apart, runs
@@ -23,7 +23,7 @@ from anonrisk.planning.regions.tree import RegionTree
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.core.arrays import Booleans, Floats, Integers
+    from anonrisk.core.types import Booleans, Floats, Integers
     from anonrisk.planning.regions.axes import Axis, Ruler
     from anonrisk.planning.regions.part import CutRule
     from anonrisk.planning.regions.tree import Partition

@@ -13,18 +13,23 @@ from anonrisk.engines.numpy.count import distinct_pairs, runs_of
 from anonrisk.errors import PlanError
 from anonrisk.measures.counts.tally import DATES
 from anonrisk.measures.recode import Keep, Star
-from anonrisk.measures.recode.labels import extent
+from anonrisk.measures.recode.recoding import extent
 from anonrisk.measures.recode.regions import DateRanges, NumberRanges, Parts, Regions
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.goals import budgets, outcome
-from anonrisk.planning.losses.base import ClassLoss, GroupedColumn, tidy
-from anonrisk.planning.losses.choose import ENTROPY, RANGE
-from anonrisk.planning.outcome import PlanOutcome, bits_kept
-from anonrisk.planning.plan_steps import RecodedColumn, steps_of
+from anonrisk.planning.losses import ENTROPY, RANGE, ClassLoss, GroupedColumn, tidy
+from anonrisk.planning.outcome import PlanOutcome, RecodedColumn, bits_kept, steps_of
 from anonrisk.planning.regions.axes import Ladder, axis_of, ruler
 from anonrisk.planning.regions.mondrian import cut_further, partition
-from anonrisk.planning.regions.part import CutRule, RegionPart, SensitiveLimit, keeping
-from anonrisk.planning.regions.persons import PersonsLimit, PersonTally, PersonValues
+from anonrisk.planning.regions.part import (
+    CutRule,
+    PersonsLimit,
+    PersonTally,
+    PersonValues,
+    RegionPart,
+    SensitiveLimit,
+    keeping,
+)
 from anonrisk.planning.regions.tree import RegionTree
 from anonrisk.planning.suppress.class_rules import Coded, Requirements, beside, ranks_of
 
@@ -33,14 +38,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.types import Floats, Integers
     from anonrisk.measures.counts.tally import Domain, Tally
     from anonrisk.measures.recode import Recoding
     from anonrisk.measures.recode.regions import ByRegion
     from anonrisk.planning.goal import SensitiveGoal
     from anonrisk.planning.goals import PlanRequest
-    from anonrisk.planning.losses.base import CellLoss, Loss
+    from anonrisk.planning.losses import CellLoss, Loss
     from anonrisk.planning.plan import Plan
     from anonrisk.planning.regions.axes import Axis, Ruler
     from anonrisk.planning.regions.part import RegionLimit

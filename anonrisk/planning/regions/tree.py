@@ -14,7 +14,7 @@ from anonrisk.planning.regions.axes import Ladder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.core.arrays import Booleans, Integers
+    from anonrisk.core.types import Booleans, Integers
     from anonrisk.planning.regions.axes import Axis
     from anonrisk.planning.regions.part import RegionPart
 

@@ -22,8 +22,8 @@ from anonrisk.planning.goal import SensitiveGoal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.types import Booleans, Floats, Integers
     from anonrisk.measures.counts.tally import Domain, Tally
     from anonrisk.planning.goal import TableGoal
 

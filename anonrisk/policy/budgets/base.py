@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.question import Score, Sensitive
-    from anonrisk.policy.evidence import Context, Evidence
-    from anonrisk.policy.problem import Problem
+    from anonrisk.policy.evidence import Context, Evidence, Problem
 
 SEVERITIES = ("fail", "warn")
 # How others call a budget, as skeletons: for whoever writes that as a key, inside another budget

@@ -11,9 +11,7 @@ from anonrisk.core.render import count_of, joined
 from anonrisk.measures.counts.question import Score
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
-from anonrisk.policy.evidence import OTHER_TABLE
-from anonrisk.policy.messages import as_given, percent
-from anonrisk.policy.problem import Problem
+from anonrisk.policy.evidence import OTHER_TABLE, Problem, as_given, percent
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid

@@ -8,7 +8,7 @@ from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
-from anonrisk.policy.problem import Problem
+from anonrisk.policy.evidence import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

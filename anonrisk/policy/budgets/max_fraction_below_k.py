@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anonrisk.core.frozen import dataclass
 from anonrisk.policy.budgets import base
-from anonrisk.policy.messages import as_given, percent
+from anonrisk.policy.evidence import as_given, percent
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,7 @@ from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of
 from anonrisk.measures.counts.question import MarkedRows
 from anonrisk.policy.budgets import base
-from anonrisk.policy.messages import as_given, percent
-from anonrisk.policy.problem import Problem
+from anonrisk.policy.evidence import Problem, as_given, percent
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Qid

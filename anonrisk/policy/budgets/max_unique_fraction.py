@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.frozen import dataclass
 from anonrisk.policy.budgets import base
-from anonrisk.policy.messages import as_given, percent
+from anonrisk.policy.evidence import as_given, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

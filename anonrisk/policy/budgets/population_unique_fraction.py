@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from anonrisk.core.frozen import dataclass
 from anonrisk.policy.budgets import base
 from anonrisk.policy.budgets.max_suppressed import MARKED, NOT_LOOKED_FOR, no_prediction
-from anonrisk.policy.messages import SINGLY, as_given, percent
-from anonrisk.policy.problem import Problem
+from anonrisk.policy.evidence import SINGLY, Problem, as_given, percent
 
 if TYPE_CHECKING:
     from anonrisk.policy.evidence import Context

@@ -11,13 +11,12 @@ from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
 from anonrisk.policy.budgets.max_suppressed import MARKED, NOT_LOOKED_FOR, no_prediction
-from anonrisk.policy.messages import SINGLY, as_given, percent
+from anonrisk.policy.evidence import SINGLY, as_given, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.policy.evidence import Context
-    from anonrisk.policy.problem import Problem
+    from anonrisk.policy.evidence import Context, Problem
 
 # The interval of a prediction whose upper end is compared.
 LEVEL = 0.95

@@ -11,8 +11,7 @@ from anonrisk.measures.risk import Risk, of_release
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
 from anonrisk.policy.budgets.max_suppressed import MARKED, NOT_LOOKED_FOR, removed
-from anonrisk.policy.messages import as_given, percent
-from anonrisk.policy.problem import Problem
+from anonrisk.policy.evidence import Problem, as_given, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

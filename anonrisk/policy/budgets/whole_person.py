@@ -8,7 +8,7 @@ from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.core.frozen import dataclass
 from anonrisk.measures.counts.question import Question, WholePersons
 from anonrisk.policy.budgets import base
-from anonrisk.policy.problem import Problem
+from anonrisk.policy.evidence import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

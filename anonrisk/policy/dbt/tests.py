@@ -14,13 +14,13 @@ from anonrisk._version import __version__
 from anonrisk.core.documents import to_yaml
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import joined
-from anonrisk.engines.sql import compiled
+from anonrisk.engines.sql import rows
 from anonrisk.errors import PolicyError
 from anonrisk.measures.counts.question import Sensitive
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.policy import coverage
 from anonrisk.policy.budgets.base import SensitiveBudget, SizeBudget, edge_of
-from anonrisk.policy.dbt.common import MARK, refuse_no_gate, slug_of
+from anonrisk.policy.dbt.model import MARK, refuse_no_gate, slug_of
 from anonrisk.policy.release_rules import Published
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ class _AskedTest:
     def query(self, n_columns: int, dialect: str, *, persons: bool) -> str:
         """Ask for what is measured; the records are to be named before."""
         if self.score is not None:
-            return compiled.of_scores(n_columns, self.score, dialect, persons=persons)
-        return compiled.of_sizes(n_columns, self.measure, dialect, persons=persons)
+            return rows.of_scores(n_columns, self.score, dialect, persons=persons)
+        return rows.of_sizes(n_columns, self.measure, dialect, persons=persons)
 
 
 def _asked_of(policy: Terms) -> list[_AskedTest]:
@@ -214,7 +214,7 @@ def _budget_test(asked: _AskedTest, policy: Policy) -> str:
     branches = "".join(
         f"{{%- {word} adapter.type() == {_literal(ADAPTERS[dialect])} %}}\n"
         f"{_union(asked, policy, dialect)}\n"
-        for word, dialect in zip(("if", "elif"), compiled.DIALECTS, strict=True)
+        for word, dialect in zip(("if", "elif"), rows.DIALECTS, strict=True)
     )
     return f"""{_config(severity)}
 {{%- if execute %}}
@@ -236,7 +236,7 @@ def _union(asked: _AskedTest, policy: Policy, dialect: str) -> str:
     for i, qid in enumerate(asked.qids):
         query = asked.query(len(qid), dialect, persons=unit is not None)
         records = _records(qid, asked.sensitive, unit)
-        with_records = query.replace("with ", f"with {compiled.RECORDS} as ({records}), ", 1)
+        with_records = query.replace("with ", f"with {rows.RECORDS} as ({records}), ", 1)
         queries.append(f"select measured from ({with_records}) as m{i}")
     return "\nunion all\n".join(queries)
 
@@ -292,7 +292,7 @@ def _escaped(letter: str) -> str:
 
 
 def _macros() -> str:
-    types = {ADAPTERS[dialect]: compiled.Types.of(dialect) for dialect in compiled.DIALECTS}
+    types = {ADAPTERS[dialect]: rows.Types.of(dialect) for dialect in rows.DIALECTS}
 
     def listed(what: str) -> str:
         return _literal({adapter: list(getattr(source, what)) for adapter, source in types.items()})

@@ -13,9 +13,8 @@ from anonrisk.errors import ArgumentError, EmptyTableError, NoColumnsError, Poli
 from anonrisk.policy import fields
 from anonrisk.policy import ready as ready_policies
 from anonrisk.policy.budgets import BUDGETS
-from anonrisk.policy.drafting import look, propose
-from anonrisk.policy.drafting.drafted import Drafted
-from anonrisk.policy.drafting.propose import Proposal
+from anonrisk.policy.drafting import propose
+from anonrisk.policy.drafting.propose import Drafted, Proposal
 from anonrisk.policy.rules import LISTS, read_roles
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.base import Engine
-    from anonrisk.policy.drafting.look import Together
+    from anonrisk.policy.drafting.propose import Together
 
 __all__ = ["Drafted", "Proposal", "draft"]
 
@@ -73,7 +72,7 @@ def draft(
     engine = engine_for(frame)
     columns, labels = _names(engine, frame)
     fixed = _fixed(engine, frame, columns, ready, start)
-    facts, unsupported = look.look(engine, frame, columns)
+    facts, unsupported = propose.look(engine, frame, columns)
     wanted = not any(proposal.role == "unit" for proposal in fixed.values())
     made = propose.propose(facts, fixed, unit_wanted=wanted)
     made |= {
@@ -147,7 +146,7 @@ def _together(
     engine: Engine,
     frame: Any,
     made: Mapping[Name, Proposal],
-    facts: Mapping[Name, look.Facts],
+    facts: Mapping[Name, propose.Facts],
     seconds: float,
 ) -> Together:
     """Search the columns that are quasi-identifiers so far."""
@@ -155,7 +154,7 @@ def _together(
     units = (column for column, proposal in made.items() if proposal.role == "unit")
     # Persons can be counted only where every row belongs to one.
     unit = next((u for u in units if u in facts and facts[u].n_known == facts[u].n_rows), None)
-    return look.together(engine, frame, quasi, unit, seconds) if quasi else look.Together()
+    return propose.together(engine, frame, quasi, unit, seconds) if quasi else propose.Together()
 
 
 def _document(

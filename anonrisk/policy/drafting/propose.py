@@ -1,21 +1,171 @@
-"""From counts to proposed roles, each with its reason; nothing here looks at a table."""
+"""From counts of each column to proposed roles, each with its reason, as text to edit."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import field, replace
+from math import log2
+from typing import TYPE_CHECKING, Any
 
+from anonrisk._version import __version__
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.render import count_of, percent, with_article
+from anonrisk.core.progress import limited
+from anonrisk.core.render import count_of, folded, percent, with_article
 from anonrisk.measures import lookalikes
+from anonrisk.measures.counts.question import ManySets, Question
+from anonrisk.measures.entropy import renyi
+from anonrisk.policy import fields
 from anonrisk.policy.drafting import hints
-from anonrisk.policy.drafting.look import ALPHA, MAX_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from anonrisk.core.columns import Name
-    from anonrisk.policy.drafting.look import Facts, Together
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.engines.base import Engine
+    from anonrisk.measures.counts.class_sizes import ClassCounts
+    from anonrisk.measures.counts.shapes import Numerals, Shape
+
+# A set is told if it singles out more than this share; sets of more columns take too long to read.
+ALPHA = 0.05
+MAX_SIZE = 3
+# So few values may be of a status, a diagnosis, an answer.
+_FEW = 20
+# Entropy over that of values that are all as common.
+_UNEVEN = 0.8
+
+
+@dataclass(frozen=True)
+class Facts:
+    """How one column looks: counts, and no cell.
+
+    Attributes
+    ----------
+    n_rows, n_known, n_values : int
+        Rows, rows that have a value, and different values.
+    commonest : int
+        Rows of the value that most have; missing is one.
+    evenness : float
+        Entropy of the values over the most that it can be; 1 where there is only one.
+    looks : str or None
+        The kind of identifier that it has the shape of.
+    numerals : Numerals
+        How many of the values are numbers or dates.
+    """
+
+    n_rows: int
+    n_known: int
+    n_values: int
+    commonest: int
+    evenness: float
+    looks: str | None
+    numerals: Numerals
+
+    @classmethod
+    def of(cls, sizes: ClassCounts, shape: Shape, numerals: Numerals) -> Facts:
+        """Put together what an engine has counted."""
+        n_values = sizes.n_classes - (shape.n_known < sizes.n_rows)
+        return cls(
+            n_rows=sizes.n_rows,
+            n_known=shape.n_known,
+            n_values=n_values,
+            commonest=int(sizes.max),
+            evenness=renyi(sizes.sizes, sizes.classes, 1) / log2(sizes.n_classes)
+            if sizes.n_classes > 1
+            else 1.0,
+            looks=lookalikes.kind_of(shape, n_values),
+            numerals=numerals,
+        )
+
+    @property
+    def nearly_unique(self) -> bool:
+        """Whether nearly every value is different, in a column that is long enough to tell."""
+        enough = self.n_known >= lookalikes.ENOUGH
+        return enough and self.n_values >= lookalikes.NEARLY_ALL * self.n_known
+
+    @property
+    def constant(self) -> bool:
+        """Whether all cells are alike, or missing."""
+        return self.n_values + (self.n_known < self.n_rows) == 1
+
+    @property
+    def is_number(self) -> bool:
+        """Whether nearly all are numbers."""
+        n_numbers = self.numerals.n_whole + self.numerals.n_fractions
+        return 0 < self.n_known * lookalikes.NEARLY_ALL <= n_numbers
+
+    @property
+    def on_scale(self) -> bool:
+        """Whether it is measured, so that many values are natural: dates, and fractions."""
+        if self.is_number:
+            return self.numerals.n_fractions >= self.n_known / 2
+        return 0 < self.n_known * lookalikes.NEARLY_ALL <= self.numerals.n_dates
+
+    @property
+    def few_and_uneven(self) -> bool:
+        """Whether there are few values, of which some are much commoner than others."""
+        return 2 <= self.n_values <= _FEW and self.evenness < _UNEVEN
+
+
+@dataclass(frozen=True)
+class Together:
+    """Which columns single people out, alone and with others.
+
+    Attributes
+    ----------
+    best : dict of column to (columns, share)
+        The most telling set that each column is part of.
+    alone : dict of column to float
+        Share of the records that each singles out by itself.
+    n_records : int
+        Records; with a unit, persons.
+    who : str
+        What is counted.
+    n_undecided : int
+        Sets that the time did not suffice for.
+    """
+
+    best: Mapping[Name, tuple[Qid, float]] = field(default_factory=dict)
+    alone: Mapping[Name, float] = field(default_factory=dict)
+    n_records: int = 0
+    who: str = "record"
+    n_undecided: int = 0
+
+
+def look(engine: Engine, frame: Any, columns: Qid) -> tuple[dict[Name, Facts], dict[Name, str]]:
+    """Count each column by itself; those that cannot be compared are given apart, with why."""
+    counter = engine.count(frame, ManySets(Question((columns,))))
+    if not counter.columns:
+        return {}, dict(counter.unsupported)
+    sizes = counter.count([(i,) for i in range(len(counter.columns))])
+    counted = zip(sizes, counter.shapes(), counter.numerals(), strict=True)
+    facts = (Facts.of(*item) for item in counted)
+    return dict(zip(counter.columns, facts, strict=True)), dict(counter.unsupported)
+
+
+def together(
+    engine: Engine, frame: Any, columns: Qid, unit: Name | None, time_limit: float
+) -> Together:
+    """Search the sets of columns that single people out, for so many seconds."""
+    counter = engine.count(frame, ManySets(Question((columns,), unit)))
+    from anonrisk.measures.find_qids import search
+
+    with limited(time_limit):
+        outcome = search(counter, ALPHA, MAX_SIZE)
+    best: dict[Name, tuple[Qid, float]] = {}
+    for result in outcome.minimal_sets:
+        qid, share = result.sizes.qid, result.sizes.uniqueness
+        for column in qid:
+            # As `find_qids` ranks: what each thing known about a person buys.
+            if column not in best or share / len(qid) > best[column][1] / len(best[column][0]):
+                best[column] = qid, share
+    return Together(
+        best=best,
+        alone={sizes.qid[0]: sizes.uniqueness for sizes in outcome.columns},
+        n_records=outcome.columns[0].n_records,
+        who="record" if unit is None else "person",
+        n_undecided=outcome.n_sets - outcome.n_settled,
+    )
+
 
 # A key of persons has at least so many values, in a table that is long enough for them.
 _MANY = 20
@@ -217,3 +367,123 @@ def _coarser(seen: Facts) -> str:
 def _missing(seen: Facts) -> str:
     n_missing = seen.n_rows - seen.n_known
     return f", missing in {count_of(n_missing, 'row')}" if n_missing else ""
+
+
+_ROLES = {
+    "quasi": "Together these may single somebody out. In doubt a column belongs here.",
+    "sensitive": "What must not be learned about a person.",
+    "direct": "Names a person: must be gone before the table is published.",
+    "insensitive": "None of these.",
+    "unit": "Whose row it is, where a person may have several: persons are counted, not rows.",
+}
+_HEADER = (
+    "A draft, and no policy yet. Every role is a guess from names and counts: a person must "
+    'decide. Read each line and move it to the role that is right. Then delete the line "reviewed: '
+    'false", or make it true; until then no table passes.'
+)
+# Comments stand in one column, unless a name is longer than this.
+_WIDEST = 32
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """Why a draft proposes what it does.
+
+    Attributes
+    ----------
+    proposals : dict of column to Proposal
+        Role and reason of every column, in the table's order.
+    notes : tuple of str
+        What else a person must know.
+    ready : str
+        The ready policy that the budgets are from.
+    n_rows : int or None
+        Rows of the table; None where no column could be counted.
+    left_out : dict
+        Budgets of the ready policy that it cannot have without a sensitive column.
+    """
+
+    proposals: Mapping[Name, Proposal]
+    notes: tuple[str, ...]
+    ready: str
+    n_rows: int | None
+    left_out: Mapping[str, Any]
+
+    @property
+    def headline(self) -> str:
+        """What it was made from."""
+        columns = count_of(len(self.proposals), "column")
+        rows = "" if self.n_rows is None else f" and {count_of(self.n_rows, 'row')}"
+        return f"Draft from a table of {columns}{rows}, with the budgets of {self.ready}"
+
+    @property
+    def counts(self) -> str:
+        """How many columns have each role."""
+        counter = Counter(proposal.role for proposal in self.proposals.values())
+        return ", ".join(f"{counter[role]:,} {role}" for role in _ROLES if counter[role])
+
+    def rows(self) -> list[list[str]]:
+        """List column, role and reason."""
+        return [[_shown(c), p.role, p.reason] for c, p in self.proposals.items()]
+
+    def to_yaml(self, written: dict[str, Any]) -> str:
+        """Write the policy as YAML with the reasons as comments (needs PyYAML)."""
+        rest = dict(written)
+        first = ("version", "name", "description", "reviewed")
+        top = {key: rest.pop(key) for key in first if key in rest}
+        roles, asked = rest.pop("roles", {}), rest.pop("budgets")
+        parts = [
+            *(line for text in (_HEADER, *self._about()) for line in _comment(text)),
+            fields.to_yaml(top, lines=True),
+            "roles:",
+            *self._roles(roles),
+            "",
+            # Last, so that those which are left out can follow.
+            fields.to_yaml({**rest, "budgets": asked}).rstrip("\n"),
+            *self._commented_budgets(),
+        ]
+        return "\n".join(parts) + "\n"
+
+    def _about(self) -> Iterator[str]:
+        yield ""
+        yield f"{self.headline}, by anonrisk {__version__}."
+        yield from self.notes
+
+    def _roles(self, roles: Mapping[str, Any]) -> Iterator[str]:
+        for role, meaning in _ROLES.items():
+            yield from _comment(meaning, "  ")
+            if role == "unit":
+                yield self._unit(roles.get("unit"))
+                continue
+            yield f"  {role}:"
+            items = {column: fields.scalar(column) for column in roles.get(role, ())}
+            width = min(max(map(len, items.values()), default=0), _WIDEST)
+            for column, item in items.items():
+                # One line, however long: whoever edits it moves whole lines.
+                yield f"    - {item.ljust(width)}  # {self._reason(column)}"
+
+    def _unit(self, unit: Name | None) -> str:
+        if unit is None:
+            return "  unit:"
+        return f"  unit: {fields.scalar(unit)}  # {self._reason(unit)}"
+
+    def _reason(self, column: Name) -> str:
+        proposal = self.proposals.get(column)
+        return f"the ready policy {self.ready} names it" if proposal is None else proposal.reason
+
+    def _commented_budgets(self) -> Iterator[str]:
+        if self.left_out:
+            yield "  # Only with a sensitive column:"
+            for line in fields.to_yaml(dict(self.left_out)).splitlines():
+                yield f"  # {line}"
+
+
+def _comment(text: str, indent: str = "") -> list[str]:
+    mark = f"{indent}# "
+    return [line.rstrip() for line in folded(f"{mark}{text}", indent=mark)]
+
+
+def _shown(column: Name) -> str:
+    """Write a name on one line, whatever is in it."""
+    text = str(column)
+    return text if text.isprintable() and text == text.strip() else repr(text)

@@ -6,11 +6,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from anonrisk.core.arguments import is_there
 from anonrisk.core.columns import nearest
-from anonrisk.core.paths import is_there
 from anonrisk.core.render import kind_name
 from anonrisk.errors import PolicyError
-from anonrisk.policy import document
+from anonrisk.policy import fields
 
 _ENDING = ".json"
 
@@ -37,7 +37,7 @@ def read(name: Any) -> Any:
             f"no ready policy is called {shown}{hint or '.'} There are {', '.join(known)}"
         )
     entry = resources.files(__name__).joinpath(name + _ENDING)
-    return document.from_json(entry.read_text(encoding="utf-8"))
+    return fields.from_json(entry.read_text(encoding="utf-8"))
 
 
 def load(path: str | Path) -> Any:
@@ -48,4 +48,4 @@ def load(path: str | Path) -> Any:
             return read(path)
         except PolicyError as error:
             raise PolicyError(f"there is no file {path!r}, and {error}") from None
-    return document.from_file(path)
+    return fields.from_file(path)

@@ -12,12 +12,11 @@ from anonrisk.predict.population.bounds import Bounds, bounds
 from anonrisk.predict.population.dis import dis
 from anonrisk.predict.population.estimate import PopulationEstimate
 from anonrisk.predict.population.good_toulmin import GoodToulmin, good_toulmin, thinned
-from anonrisk.predict.population.model_estimate import ModelEstimate
 from anonrisk.predict.population.models import dankar, estimate, most_uniques
 from anonrisk.predict.population.pitman import Pitman, pitman
 from anonrisk.predict.population.poisson_gamma import bethlehem, poisson_gamma
 from anonrisk.predict.population.rocher import rocher_match, rocher_unique
-from anonrisk.predict.population.sample import Sample
+from anonrisk.predict.population.sample import ModelEstimate, Sample
 from anonrisk.predict.population.snb import snb, snb_chances
 from anonrisk.predict.population.zayatz import zayatz
 

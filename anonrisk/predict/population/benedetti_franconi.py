@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.errors import ArgumentError
-from anonrisk.predict.inputs import as_floats
-from anonrisk.predict.population.model_estimate import EVERY_RECORD, ModelEstimate
+from anonrisk.predict.distribution import as_floats
+from anonrisk.predict.population.sample import EVERY_RECORD, ModelEstimate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from anonrisk.core.arrays import Floats
-    from anonrisk.measures.counts.weighted import WeightedClasses
+    from anonrisk.core.types import Floats
+    from anonrisk.measures.counts.population import WeightedClasses
     from anonrisk.predict.population.sample import Sample
 
 # Up to this size, and p up to a half, the recursion is stable; else so is the series.

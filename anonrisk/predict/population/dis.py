@@ -6,8 +6,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from anonrisk.core.results import Interval
-from anonrisk.predict.population.model_estimate import ONE_MATCH, ModelEstimate
-from anonrisk.predict.population.sample import Sample, singletons_of
+from anonrisk.predict.population.sample import ONE_MATCH, ModelEstimate, Sample, singletons_of
 
 if TYPE_CHECKING:
     from anonrisk.predict.population.sample import Histogram

@@ -9,7 +9,7 @@ from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Document
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.population.bounds import LEVEL, LIKELY
-from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
+from anonrisk.predict.population.sample import LINKER, ModelEstimate
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -14,7 +14,7 @@ from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.sample import class_sizes
 
 if TYPE_CHECKING:
-    from anonrisk.core.arrays import Floats
+    from anonrisk.core.types import Floats
     from anonrisk.measures.counts.class_sizes import ClassCounts
     from anonrisk.predict.population.sample import Histogram
 

@@ -15,26 +15,27 @@ from anonrisk.predict.population.benedetti_franconi import of_sample, of_weights
 from anonrisk.predict.population.bounds import Bounds, bounds, certainties, counted
 from anonrisk.predict.population.dis import dis
 from anonrisk.predict.population.estimate import PopulationEstimate
-from anonrisk.predict.population.model_estimate import (
+from anonrisk.predict.population.pitman import pitman
+from anonrisk.predict.population.poisson_gamma import poisson_gamma
+from anonrisk.predict.population.sample import (
     EVERY_RECORD,
+    FINITE,
     LINKER,
     ONE_MATCH,
     REGISTER,
     ModelEstimate,
+    Sample,
+    singletons_of,
 )
-from anonrisk.predict.population.pitman import pitman
-from anonrisk.predict.population.poisson_gamma import poisson_gamma
-from anonrisk.predict.population.sample import FINITE, Sample, singletons_of
 from anonrisk.predict.population.snb import snb
-from anonrisk.predict.population.special import log_rising
 from anonrisk.predict.population.zayatz import zayatz
+from anonrisk.predict.stirling import log_rising
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from anonrisk.core.arrays import Floats
-    from anonrisk.measures.counts.clustered import ClusteredClasses
-    from anonrisk.measures.counts.weighted import Independence, WeightedClasses
+    from anonrisk.core.types import Floats
+    from anonrisk.measures.counts.population import ClusteredClasses, Independence, WeightedClasses
 
 
 # An estimate that may be this many times too high or too low is doubtful.

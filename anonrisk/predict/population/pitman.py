@@ -11,9 +11,8 @@ from anonrisk.core.arguments import whole_number
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields
 from anonrisk.errors import ArgumentError, ModelError
-from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
-from anonrisk.predict.population.sample import Sample, singletons_of
-from anonrisk.predict.population.special import digamma_rise, log_rising
+from anonrisk.predict.population.sample import LINKER, ModelEstimate, Sample, singletons_of
+from anonrisk.predict.stirling import digamma_rise, log_rising
 
 if TYPE_CHECKING:
     from anonrisk.predict.population.sample import Histogram

@@ -9,8 +9,7 @@ import numpy as np
 
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.errors import ModelError
-from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
-from anonrisk.predict.population.sample import Sample, singletons_of
+from anonrisk.predict.population.sample import LINKER, ModelEstimate, Sample, singletons_of
 
 if TYPE_CHECKING:
     from anonrisk.predict.population.sample import Histogram

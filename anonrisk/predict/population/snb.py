@@ -9,11 +9,10 @@ import numpy as np
 
 from anonrisk.core.arguments import positive
 from anonrisk.errors import ArgumentError, ModelError
-from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
-from anonrisk.predict.population.sample import Sample, require_tenth
+from anonrisk.predict.population.sample import LINKER, ModelEstimate, Sample, require_tenth
 
 if TYPE_CHECKING:
-    from anonrisk.core.arrays import Floats
+    from anonrisk.core.types import Floats
     from anonrisk.predict.population.sample import Histogram
 
 # Where the search for ln α and the log-odds of β starts, and beyond which it is lost. Chosen: a

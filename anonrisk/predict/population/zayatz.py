@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
-from anonrisk.predict.population.sample import Sample, require_tenth, singletons_of
+from anonrisk.predict.population.sample import (
+    LINKER,
+    ModelEstimate,
+    Sample,
+    require_tenth,
+    singletons_of,
+)
 
 if TYPE_CHECKING:
-    from anonrisk.core.arrays import Floats
+    from anonrisk.core.types import Floats
     from anonrisk.predict.population.sample import Histogram
 
 # Beyond this many expected members in the sample, exactly one has no chance that a float can hold.

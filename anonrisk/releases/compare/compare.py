@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.asking import in_one_state
+from anonrisk.api.question import in_one_state
 from anonrisk.pseudonyms.encoding import MISSING, value_hashes
 from anonrisk.pseudonyms.keys import Key
 from anonrisk.releases.compare.difference import compare_with_all
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.types import Missing
     from anonrisk.pseudonyms.encoding import Hashes
     from anonrisk.releases.compare.comparison import Comparison
 

@@ -26,6 +26,7 @@ from anonrisk.releases.compare.comparison import (
     STAYED,
     Comparison,
     by_size,
+    chance_by_churn,
     changed_classes,
     changed_persons,
 )
@@ -40,13 +41,12 @@ from anonrisk.releases.compare.numbers import (
     summed,
     together,
 )
-from anonrisk.releases.compare.renewed import chance_by_churn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.types import Booleans, Integers
     from anonrisk.measures.counts.keyed import KeyedCounts
     from anonrisk.pseudonyms.encoding import Hashes
     from anonrisk.releases.compare.numbers import NumberedRelease, NumberedValues

@@ -30,8 +30,8 @@ from anonrisk.releases.compare.numbers import entries_of, interned, summed, valu
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import Name
+    from anonrisk.core.types import Booleans, Integers
     from anonrisk.measures.counts.keyed import KeyedCounts
     from anonrisk.pseudonyms.encoding import Hashes
 

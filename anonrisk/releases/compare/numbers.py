@@ -15,8 +15,8 @@ from anonrisk.errors import StateError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import Name
+    from anonrisk.core.types import Booleans, Integers
     from anonrisk.measures.counts.keyed import KeyedCounts
     from anonrisk.pseudonyms.encoding import Hashes
 

@@ -11,9 +11,8 @@ from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields, PrintedTable, count_of, named
 from anonrisk.core.results import Document
 from anonrisk.errors import LedgerError
-from anonrisk.pseudonyms.clock import CLOCKS_DIFFER
-from anonrisk.pseudonyms.hash_chain import ChainWords, linked
-from anonrisk.pseudonyms.never_pickled import NeverPickled
+from anonrisk.pseudonyms.hash_chain import CLOCKS_DIFFER, ChainWords, linked
+from anonrisk.pseudonyms.private_files import NeverPickled
 from anonrisk.pseudonyms.pseudonym import sized
 from anonrisk.releases.ledger.manifest import moment
 

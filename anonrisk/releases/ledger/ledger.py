@@ -26,12 +26,12 @@ from anonrisk.core.render import kind_name, shown
 from anonrisk.errors import ArgumentError, LedgerError, LedgerMovedError, WrongKeyError
 from anonrisk.policy.finding import PASS
 from anonrisk.policy.verdict import now as current_time
-from anonrisk.pseudonyms.arguments import name_of, reason_of
 from anonrisk.pseudonyms.encoding import encoded_like, person_hashes
 from anonrisk.pseudonyms.keys import Key, as_key
 from anonrisk.pseudonyms.private_files import private_file
-from anonrisk.pseudonyms.sealing import Sealer
+from anonrisk.pseudonyms.rights import name_of, reason_of
 from anonrisk.pseudonyms.session import unwrapped
+from anonrisk.pseudonyms.store import Sealer
 from anonrisk.releases.ledger.chain import (
     NEVER_HANDED_OUT,
     NO_RELEASE,
@@ -43,7 +43,7 @@ from anonrisk.releases.ledger.chain import (
     LedgerEntry,
 )
 from anonrisk.releases.ledger.manifest import Manifest, moment
-from anonrisk.releases.state.file import qid_of
+from anonrisk.releases.state.keyed_file import qid_of
 from anonrisk.releases.state.state import State
 
 if TYPE_CHECKING:

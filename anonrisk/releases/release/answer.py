@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.verdict import Verdict
-    from anonrisk.releases.release.approvals import Approval
-    from anonrisk.releases.release.waivers import Waiver
+    from anonrisk.releases.release.approvals import Approval, Waiver
 
 _MEND = (
     "Release.mend (anonrisk release mend) holds persons back, and says how many and whether the "

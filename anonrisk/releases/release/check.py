@@ -13,22 +13,21 @@ from anonrisk.core.render import count_of, shown
 from anonrisk.errors import StateError
 from anonrisk.policy.budgets.base import ReleaseBudget, Value
 from anonrisk.policy.check import checked
+from anonrisk.policy.evidence import Problem, attempt
+from anonrisk.policy.examine import of_storage, with_files
 from anonrisk.policy.finding import FAIL, PASS, Finding, unknown
 from anonrisk.policy.judge import finding_of, worst
 from anonrisk.policy.lint import weaker
-from anonrisk.policy.problem import Problem, attempt
-from anonrisk.policy.storage import of_storage, with_files
+from anonrisk.policy.terms import wanted_by
 from anonrisk.policy.verdict import Verdict
-from anonrisk.policy.wanted import wanted_by
 from anonrisk.releases.compare.compare import compare_all
 from anonrisk.releases.compare.comparison import Comparisons, EarlierComparison
 from anonrisk.releases.compare.difference import of_one_table
-from anonrisk.releases.links.links import linked
+from anonrisk.releases.links import linked
 from anonrisk.releases.release import approvals as approving
-from anonrisk.releases.release import waivers as waiving
-from anonrisk.releases.release.contents import Contents, contents_of, held_still
+from anonrisk.releases.release import approvals as waiving
+from anonrisk.releases.release.contents import Contents, TableFiles, contents_of, held_still
 from anonrisk.releases.release.parts import statement_of, with_tables
-from anonrisk.releases.release.table_files import TableFiles
 from anonrisk.releases.release.verdict import ReleaseVerdict
 from anonrisk.releases.state.state import State, state
 
@@ -43,8 +42,7 @@ if TYPE_CHECKING:
     from anonrisk.releases.compare.comparison import Comparison
     from anonrisk.releases.ledger.chain import LedgerEntry
     from anonrisk.releases.ledger.ledger import Ledger
-    from anonrisk.releases.links.link import Link
-    from anonrisk.releases.links.sizes import LinkedSizes
+    from anonrisk.releases.links import Link, LinkedSizes
     from anonrisk.releases.release.approvals import Approval
     from anonrisk.releases.release.parts import ReleaseParts
 

@@ -28,15 +28,17 @@ from anonrisk.measures.counts.change import RowsAmong, RowsOfPersons
 from anonrisk.policy.budgets.differencing import Differencing
 from anonrisk.policy.budgets.k import K
 from anonrisk.policy.budgets.ldiv import LDiv
-from anonrisk.policy.wanted import wanted_by
+from anonrisk.policy.evidence import Problem, attempt
+from anonrisk.policy.finding import FAIL
+from anonrisk.policy.terms import wanted_by
 from anonrisk.pseudonyms import encoding
 from anonrisk.releases.compare.compare import blanks_of
 from anonrisk.releases.compare.difference import refuse_different
 from anonrisk.releases.compare.hold_back import TableHistory, hold_back
 from anonrisk.releases.release.check import JudgedTable, check, earlier_of, judged
-from anonrisk.releases.release.explanation import MendPrice
+from anonrisk.releases.release.contents import TableFiles
 from anonrisk.releases.release.parts import with_tables
-from anonrisk.releases.release.table_files import TableFiles
+from anonrisk.releases.release.verdict import MendPrice, MendTrial, ReleaseExplanation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -356,3 +358,36 @@ def _rows(  # noqa: PLR0917
     # By the key, so that nobody else puts the rows back into their places.
     drawn = ledger.state_key.derived(f"mended rows {release.name} {table.name}")
     return engine.rewrite(frame, RowsAmong(kept, int.from_bytes(drawn[:4], "big")))
+
+
+# Budgets about more than one table, which no column of it decides.
+_TOGETHER = ("differencing", "linked")
+
+
+def explain(
+    verdict: ReleaseVerdict, release: ReleaseParts, ledger: Ledger | None, previous: Any = None
+) -> ReleaseExplanation:
+    """Try what may help against the findings that block; see `ReleaseVerdict.explain`."""
+    tables = {}
+    with ExitStack() as opened:
+        for name in fails_alone(verdict):
+            table = judged(release, name, opened)
+            if table.counted is not None:
+                tables[name] = table.verdict.explain()
+    failed = any(f.budget == "differencing" and f.status == FAIL for f in verdict.failures)
+    if ledger is None or not failed:
+        return ReleaseExplanation(tables)
+    leavers = "drop" if previous is None else "keep"
+    mended = attempt(lambda: mend(release, ledger, leavers=leavers, previous=previous))
+    if isinstance(mended, Problem):
+        return ReleaseExplanation(tables, MendTrial(leavers, why_not=mended.message))
+    return ReleaseExplanation(tables, MendTrial(leavers, mended.price, mended.verdict.status))
+
+
+def fails_alone(verdict: ReleaseVerdict) -> list[str]:
+    """List the tables that do not pass by themselves, whatever there is beside them."""
+    return [
+        name
+        for name, item in verdict.tables.items()
+        if any(f.blocks() and f.budget not in _TOGETHER for f in item.all_findings)
+    ]

@@ -8,7 +8,7 @@ from anonrisk.core.render import count_of
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 from anonrisk.policy.trial import rows_of
 from anonrisk.reporting import Report
-from anonrisk.reporting.limits import MOST_LIMITS, limit_row, sentence_of
+from anonrisk.reporting.meanings import MOST_LIMITS, limit_row, sentence_of
 from anonrisk.reporting.summary import (
     NEXT_UNSEEN,
     NOBODY_CAN_TELL,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.verdict import Verdict
     from anonrisk.releases.release.answer import ReleaseAnswer
-    from anonrisk.releases.release.waivers import Waiver
+    from anonrisk.releases.release.approvals import Waiver
 
 _TITLE = "May this be published"
 _MOST_TABLES = 40

@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from anonrisk.core.arguments import is_there
 from anonrisk.core.columns import nearest, skeleton
 from anonrisk.core.documents import BY_HAND, Reader, another_kind
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.paths import is_there
 from anonrisk.core.render import count_of
 from anonrisk.errors import PolicyError
-from anonrisk.policy import Policy, document, fields
-from anonrisk.releases.links.link import Link
+from anonrisk.policy import Policy, fields
+from anonrisk.releases.links import Link
 from anonrisk.releases.release import approvals as approving
-from anonrisk.releases.release import waivers as waiving
-from anonrisk.releases.release.statement import statement
-from anonrisk.releases.release.table_files import TableFiles
-from anonrisk.releases.release.waivers import Waiver
+from anonrisk.releases.release import approvals as waiving
+from anonrisk.releases.release.approvals import Waiver
+from anonrisk.releases.release.contents import TableFiles
+from anonrisk.releases.release.published_files import statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -54,7 +54,7 @@ _WRITTEN = {"tables": "tables: {people: people.csv}", "policy": "policy: policy.
 
 def from_file(path: str | Path) -> dict[str, Any]:
     """Read a document; paths in it begin at its folder. Gives the keywords of a `Release`."""
-    return from_plain(document.from_file(path, _READER), Path(path).parent)
+    return from_plain(fields.from_file(path, _READER), Path(path).parent)
 
 
 def from_plain(value: Any, folder: Path) -> dict[str, Any]:
@@ -92,14 +92,14 @@ def table_paths(path: str | Path) -> list[str]:
 
 def policy_paths(path: str | Path) -> list[str]:
     """List what a document names as policies: their paths, or the names of ready ones."""
-    stated = document.from_file(path, _READER)["policy"]
+    stated = fields.from_file(path, _READER)["policy"]
     named = stated.values() if isinstance(stated, dict) else [stated]
     return [str(Path(path).parent / item) for item in named]
 
 
 def policy_places(path: str | Path) -> dict[str, str]:
     """Return for each table of a document the path of its policy, or the name of a ready one."""
-    stated = document.from_file(path, _READER)
+    stated = fields.from_file(path, _READER)
     named = stated["policy"]
     each = named if isinstance(named, dict) else dict.fromkeys(stated["tables"], named)
     places = {name: Path(path).parent / item for name, item in each.items()}
@@ -110,7 +110,7 @@ def document_of(
     path: Path, tables: Mapping[str, Any], relative: Callable[[Path], str]
 ) -> dict[str, Any]:
     """Return what a document says, of other tables, for a place from where paths are `relative`."""
-    stated = {**document.from_file(path, _READER), "tables": dict(tables)}
+    stated = {**fields.from_file(path, _READER), "tables": dict(tables)}
 
     def named(policy: str) -> str:
         place = path.parent / policy

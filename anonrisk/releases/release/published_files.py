@@ -1,4 +1,4 @@
-"""The bytes of files that are published: their size and SHA-256, and whether they are the same.
+"""The bytes of files that are published, and statements about them by their digests.
 
 A path is opened folder by folder, and no link is followed: one that is put in the place of a file
 or a folder while we look leads nowhere.
@@ -7,14 +7,17 @@ or a folder while we look leads nowhere.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import stat
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from anonrisk.core.documents import canonical
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of
+from anonrisk.core.results import Document
 from anonrisk.engines.reading.files import without_values
 from anonrisk.errors import (
     ArgumentError,
@@ -22,6 +25,7 @@ from anonrisk.errors import (
     UnreadableTableError,
     UnwritableTableError,
 )
+from anonrisk.policy.coverage import Coverage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,6 +33,63 @@ if TYPE_CHECKING:
 
     AnyPath: TypeAlias = str | os.PathLike[str]
     Paths: TypeAlias = AnyPath | Sequence[AnyPath]
+
+NOT_LOOKED_AT = "not looked at"
+
+
+@dataclass(frozen=True)
+class PublishedTable(Document):
+    """A table as a manifest knows it.
+
+    Attributes
+    ----------
+    name : str
+        What the release calls it.
+    verdict : dict
+        What its check found, as `Verdict.to_dict` gives it.
+    content_digest : str or None
+        Of a table that is no file: a keyed digest of its rows; see
+        `anonrisk.releases.release.contents`.
+    """
+
+    name: str
+    verdict: Mapping[str, Any]
+    content_digest: str | None = None
+    _document = ("name", "columns", "content_digest", "verdict")
+
+    def __post_init__(self) -> None:
+        """Keep a copy that nobody changes."""
+        object.__setattr__(self, "verdict", copied(self.verdict))
+
+    @property
+    def coverage(self) -> Coverage:
+        """What its verdict covers."""
+        return Coverage.from_dict(self.verdict["coverage"])
+
+    @property
+    def columns(self) -> list[dict[str, Any]]:
+        """Every column with its role, or ``"not looked at"``; row labels are one, if published."""
+        covered = self.coverage.to_dict()
+        listed = [(column["name"], column["role"]) for column in covered["columns"]]
+        names = [name for name, _ in listed]
+        listed += [(name, None) for name in covered["not_looked_at"] if name not in names]
+        return [{"name": name, "role": role or NOT_LOOKED_AT} for name, role in listed]
+
+
+def written(document: Any) -> bytes:
+    """Write plain values in the one form that is sealed."""
+    try:
+        return canonical(document).encode("ascii")
+    except (TypeError, ValueError, RecursionError):
+        raise ManifestError(
+            "a manifest holds plain values only, and no NaN or infinite number"
+        ) from None
+
+
+def copied(document: Any) -> Any:
+    """Return plain values as they come back from a file."""
+    return json.loads(written(document))
+
 
 # A message names no more files than somebody reads.
 _SHOWN = 5
@@ -263,3 +324,36 @@ def _through_a_link(root: Path, path: str) -> bool:
 
 def _shown(path: object) -> str:
     return f"file {without_values(str(path))!r}"
+
+
+_TYPE = "https://in-toto.io/Statement/v1"
+
+
+def statement(
+    kind: str,
+    files: Iterable[PublishedFile],
+    digests: Mapping[str, str | None],
+    predicate: Mapping[str, Any],
+) -> bytes:
+    """Write a statement in one form: a `kind` of predicate about files, and about rows of tables.
+
+    Parameters
+    ----------
+    kind : str
+        Which predicate it is.
+    files : iterable of PublishedFile
+        The files that it is about.
+    digests : mapping of str to str
+        The keyed digests of tables that are no files, by their names.
+    predicate : mapping
+        What is said.
+    """
+    subject: list[dict[str, Any]] = [
+        {"name": file.path, "digest": {"sha256": file.sha256}} for file in files
+    ]
+    for name, digest in digests.items():
+        if digest is not None:
+            how, _, value = digest.partition(":")
+            subject.append({"name": name, "digest": {f"anonrisk-rows-{how}": value}})
+    about = {"subject": subject, "predicateType": kind, "predicate": predicate}
+    return written({"_type": _TYPE, **about})

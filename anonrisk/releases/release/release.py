@@ -6,17 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from anonrisk.core import render
+from anonrisk.core.arguments import as_path
 from anonrisk.core.frozen import dataclass
-from anonrisk.core.paths import as_path
 from anonrisk.errors import ArgumentError, PolicyError, UnsupportedFrameError
 from anonrisk.policy import fields
 from anonrisk.releases.ledger.manifest import Manifest
 from anonrisk.releases.release import parts as release_parts
 from anonrisk.releases.release.approvals import Approval, digest_of
 from anonrisk.releases.release.check import check
+from anonrisk.releases.release.contents import TableFiles
 from anonrisk.releases.release.parts import ReleaseParts, statement_of
-from anonrisk.releases.release.published_table import PublishedTable
-from anonrisk.releases.release.table_files import TableFiles
+from anonrisk.releases.release.published_files import PublishedTable
 
 if TYPE_CHECKING:
     import os
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from anonrisk.pseudonyms.seal import SigningKey
     from anonrisk.releases.compare.comparison import Comparisons
     from anonrisk.releases.ledger.ledger import Ledger
-    from anonrisk.releases.release.explanation import ReleaseExplanation
     from anonrisk.releases.release.mend import Mended
-    from anonrisk.releases.release.verdict import ReleaseVerdict
+    from anonrisk.releases.release.verdict import ReleaseExplanation, ReleaseVerdict
 
 
 def publish(
@@ -202,7 +201,7 @@ class Release(render.PrintedTable, ReleaseParts):
         """
         from anonrisk.releases.ledger.ledger import as_ledger
         from anonrisk.releases.release.check import check
-        from anonrisk.releases.release.explain import explain
+        from anonrisk.releases.release.mend import explain
 
         known = None if ledger is None else as_ledger(ledger)
 

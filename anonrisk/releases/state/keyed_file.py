@@ -1,7 +1,10 @@
-"""Counts under a key on disk: Parquet, with what they reveal in the header, and a keyed checksum.
+"""Counts under a key on disk: Parquet, a header that says what they reveal, a checksum.
 
 The metadata of the schema hold the header (JSON) and the checksum: HMAC-SHA-256, under a subkey for
 this kind of file, of the header and of every column of the counts, each with its length before it.
+
+A row is an entry of the counts: `part` 0 has the classes, part i the values of the i-th sensitive
+column. Hashes are 16 bytes.
 """
 
 from __future__ import annotations
@@ -9,11 +12,15 @@ from __future__ import annotations
 import hmac
 import json
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from dataclasses import field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from anonrisk.core.paths import as_path, why_not
+from anonrisk.core import render
+from anonrisk.core.arguments import as_path, why_not
+from anonrisk.core.frozen import dataclass
 from anonrisk.errors import (
     MissingLibraryError,
     StateError,
@@ -21,6 +28,8 @@ from anonrisk.errors import (
     WrongKeyError,
     raise_alone,
 )
+from anonrisk.measures.counts.keyed import KeyedCounts, KeyedValues
+from anonrisk.pseudonyms.keys import Key, as_key
 from anonrisk.pseudonyms.private_files import replace_file
 
 if TYPE_CHECKING:
@@ -29,7 +38,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.pseudonyms.keys import Key
+    from anonrisk.core.columns import Qid
+    from anonrisk.core.types import Integers
+    from anonrisk.pseudonyms.encoding import Hashes
 
 CountsT = TypeVar("CountsT")
 VERSION = 1
@@ -198,3 +209,213 @@ def _reader(pa: Any, data: bytes) -> Any:
 
 def _canonical(header: Mapping[str, Any]) -> bytes:
     return json.dumps(header, sort_keys=True).encode()
+
+
+_HASH = 16
+_HASHES = ("class", "person", "value")
+# Class, person, value; and how many rows.
+_Part = tuple[tuple["Hashes | None", ...], "Integers"]
+
+
+class StateFile(KeyedFile[KeyedCounts]):
+    """The file of a state."""
+
+    what = "state"
+    reveals = (
+        "Pseudonymous personal data, not anonymous. With the key: everything that can be "
+        "enumerated, by trying values. Without it: how large classes are, how often each sensitive "
+        "value occurs, and which classes, persons and values are the same in files of one key. "
+        "Keep the key elsewhere."
+    )
+    # Hashes do not repeat often enough for a dictionary to save anything.
+    writing: ClassVar[Mapping[str, Any]] = {
+        "use_dictionary": ["part", "rows"],
+        "compression": "zstd",
+    }
+
+    def header(self, counts: KeyedCounts) -> dict[str, Any]:
+        """Return what is said of the counts, as plain values."""
+        return {
+            "qid": list(counts.qid),
+            "unit": counts.unit,
+            "sensitive": list(counts.sensitive),
+            "missing": counts.missing,
+            "kinds": dict(counts.kinds),
+            "n_rows": counts.n_rows,
+            "n_dropped": counts.n_dropped,
+        }
+
+    def types(self, pa: Any) -> dict[str, Any]:
+        """Return the type of each column of the table."""
+        hashes = dict.fromkeys(_HASHES, pa.binary(_HASH))
+        return {"part": pa.int32(), **hashes, "rows": pa.int64()}
+
+    def columns(self, pa: Any, counts: KeyedCounts) -> dict[str, Any]:
+        """Return what each of them holds."""
+        parts = list(_parts(counts))
+        numbers = [np.full(len(rows), i, dtype=np.int32) for i, (_, rows) in enumerate(parts)]
+        columns = {"part": pa.array(np.concatenate(numbers))}
+        for place, name in enumerate(_HASHES):
+            columns[name] = pa.concat_arrays(
+                [_binary(pa, hashes[place], len(rows)) for hashes, rows in parts]
+            )
+        columns["rows"] = pa.array(np.concatenate([rows for _, rows in parts]))
+        return columns
+
+    def contents(self, counts: KeyedCounts) -> Iterator[NDArray[Any] | None]:
+        """Yield all that the checksum covers, in order."""
+        for hashes, rows in _parts(counts):
+            yield from (*hashes, rows)
+
+    def counts(self, header: Mapping[str, Any], table: Any) -> KeyedCounts:
+        """Put the counts together again."""
+        number = table.column("part").to_numpy()
+        names = tuple(header["sensitive"])
+        ends = np.searchsorted(number, np.arange(len(names) + 2)).tolist()
+        classes, *of_values = [table.slice(first, last - first) for first, last in pairwise(ends)]
+        return KeyedCounts(
+            tuple(header["qid"]),
+            header["unit"],
+            names,
+            header["missing"],
+            header["kinds"],
+            _hashes(classes, "class"),
+            _persons(header, classes),
+            classes.column("rows").to_numpy(),
+            {name: _values(header, part) for name, part in zip(names, of_values, strict=True)},
+            header["n_rows"],
+            header["n_dropped"],
+        )
+
+
+STATE_FILE = StateFile()
+
+
+def qid_of(data: bytes) -> Qid:
+    """Read of which columns a state counts the classes, without the counts."""
+    return tuple(STATE_FILE.header_of(data)["qid"])
+
+
+def _parts(counts: KeyedCounts) -> Iterator[_Part]:
+    yield (counts.classes, counts.persons, None), counts.rows
+    for name in counts.sensitive:
+        result = counts.values[name]
+        yield (result.classes, result.persons, result.values), result.rows
+
+
+def _binary(pa: Any, hashes: Hashes | None, length: int) -> Any:
+    """Return hashes to Arrow as 16 bytes each; without any, as many nulls."""
+    kind = pa.binary(_HASH)
+    if hashes is None:
+        return pa.nulls(length, kind)
+    return pa.FixedSizeBinaryArray.from_buffers(
+        kind, length, [None, pa.py_buffer(big_endian(hashes))]
+    )
+
+
+def _hashes(part: Any, name: str) -> Hashes:
+    """Take hashes from Arrow; a null, which no whole state has here, is refused."""
+    column = part.column(name)
+    whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if column.null_count:
+        raise StateError("a hash is missing")
+    first, data = whole.offset, whole.buffers()[1]
+    words = np.frombuffer(data or b"", dtype=">u8")[2 * first : 2 * (first + len(whole))]
+    return words.astype(np.uint64).reshape(-1, 2)
+
+
+def _values(header: Mapping[str, Any], part: Any) -> KeyedValues:
+    return KeyedValues(
+        _hashes(part, "class"),
+        _persons(header, part),
+        _hashes(part, "value"),
+        part.column("rows").to_numpy(),
+    )
+
+
+def _persons(header: Mapping[str, Any], part: Any) -> Hashes | None:
+    return None if header["unit"] is None else _hashes(part, "person")
+
+
+class HoldsRows(Protocol):
+    """What all counts say of the rows of their table."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows counted."""
+
+    @property
+    def n_dropped(self) -> int:
+        """Number of rows left out for a missing value."""
+
+
+KeptT = TypeVar("KeptT", bound=HoldsRows)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Kept(render.PrintedLines, Generic[KeptT]):
+    """Counts under keyed hashes, and their key."""
+
+    file: ClassVar[KeyedFile[Any]]
+    counts: KeptT
+    key: Key = field(repr=False)
+
+    @property
+    def key_id(self) -> str:
+        """Tells keys apart, and says nothing else of them."""
+        return key_id(self.key)
+
+    def check_same(self, other: object, doing: str) -> None:
+        """Reject what is of another kind, or of another key: no hash of it is the same."""
+        what = self.file.what
+        if not isinstance(other, type(self)):
+            raise StateError(
+                f"a {what} is {doing} with another one, not with {render.kind_name(other)}"
+            )
+        if self.key != other.key:
+            raise WrongKeyError(
+                f"{what}s of different keys have nothing in common: {self.key_id} here, "
+                f"{other.key_id} there"
+            )
+
+    # ---- on disk --------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file (Parquet), readable by its owner alone; needs pyarrow (extra ``arrow``).
+
+        A writer that is killed leaves the file that was there, or the new one.
+        """
+        self.file.write(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, key: Key | bytes) -> Self:
+        """Read a file; refused are other keys, damaged and forged files, and newer versions."""
+        return cls.from_bytes(cls.file.read(path), key=key)
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` writes."""
+        return self.file.to_bytes(self.counts, self.key)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, key: Key | bytes) -> Self:
+        """Read what `to_bytes` gave."""
+        secret = as_key(key)
+        return cls(cls.file.from_bytes(data, secret), secret)
+
+    # ---- comparing and printing -------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        """Two are equal if they count the same under the same key."""
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self.key == other.key and self.counts == other.counts
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _last_lines(self) -> list[str]:
+        """Return what was left out, and how it is to be kept."""
+        lines = ["pseudonymous personal data, not anonymous: keep it apart from its key"]
+        if self.counts.n_dropped:
+            dropped = render.count_of(self.counts.n_dropped, "row")
+            lines.insert(0, f"{dropped} with a missing quasi-identifier left out")
+        return lines

@@ -6,20 +6,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from anonrisk.api.asking import in_one_state
 from anonrisk.api.class_sizes import ClassSizes
-from anonrisk.api.question import question_of
+from anonrisk.api.question import in_one_state, question_of
 from anonrisk.core import render
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Estimated
 from anonrisk.engines.numpy.count import histogram
 from anonrisk.errors import ArgumentError, EmptyTableError, StateError
-from anonrisk.measures.counts.sketch import ALL, SketchCounts, SketchTally
-from anonrisk.measures.sketch import total
+from anonrisk.measures.counts.sketch import ALL, SketchCounts, SketchTally, total
 from anonrisk.pseudonyms.keys import Key, as_key
-from anonrisk.releases.state.kept import Kept
-from anonrisk.releases.state.keyed_file import KeyedFile
+from anonrisk.releases.state.keyed_file import Kept, KeyedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.types import Missing
 
 
 class SketchFile(KeyedFile[SketchCounts]):

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from anonrisk.api.asking import in_one_state
 from anonrisk.api.class_sizes import ClassSizes
-from anonrisk.api.question import question_of
+from anonrisk.api.question import in_one_state, question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import diversity_score, question_about
 from anonrisk.api.summary import summarised
@@ -26,17 +25,15 @@ from anonrisk.measures.scores import FORMULAS
 from anonrisk.pseudonyms.encoding import placed
 from anonrisk.pseudonyms.keys import Key, as_key
 from anonrisk.releases.compare.difference import compare_counts
-from anonrisk.releases.state.file import STATE_FILE
-from anonrisk.releases.state.kept import Kept
+from anonrisk.releases.state.keyed_file import STATE_FILE, Kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-    from anonrisk.core.arrays import Integers
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Diversity, Missing
+    from anonrisk.core.types import Diversity, Integers, Missing
     from anonrisk.pseudonyms.encoding import Hashes
     from anonrisk.releases.compare.comparison import Comparison
 

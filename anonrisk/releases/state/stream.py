@@ -8,15 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.paths import as_path
+from anonrisk.core.arguments import as_path
 from anonrisk.core.render import count_of
 from anonrisk.errors import ArgumentError, StateError
 from anonrisk.policy.budgets.base import SensitiveBudget
+from anonrisk.policy.evidence import Problem, attempt
 from anonrisk.policy.finding import name_of
-from anonrisk.policy.measure import asked_by
+from anonrisk.policy.measure import CheckedTable, asked_by, policy_for
 from anonrisk.policy.policy import require_policy
-from anonrisk.policy.problem import Problem, attempt
-from anonrisk.policy.table import CheckedTable, policy_for
 from anonrisk.pseudonyms.keys import as_key
 from anonrisk.releases.state.state import State, state
 from anonrisk.releases.state.union import check_union

@@ -11,10 +11,8 @@ from anonrisk.measures.counts.question import Group, Sensitive
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.policy.budgets.base import SensitiveBudget, Value
 from anonrisk.policy.check import checked
-from anonrisk.policy.evidence import Evidence
-from anonrisk.policy.measure import Counted, asked_by, context_of
-from anonrisk.policy.problem import Problem, attempt
-from anonrisk.policy.table import CheckedTable
+from anonrisk.policy.evidence import Evidence, Problem, attempt
+from anonrisk.policy.measure import CheckedTable, Counted, asked_by, context_of
 from anonrisk.pseudonyms import encoding
 from anonrisk.releases.state.sketch import Sketch
 

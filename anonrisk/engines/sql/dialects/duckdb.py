@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from anonrisk.engines.sql.dialects import nested
+from anonrisk.engines.sql.dialects import base
 from anonrisk.engines.sql.dialects.base import Dialect
 from anonrisk.measures.counts.contents import Spelling
 
@@ -73,8 +73,8 @@ class DuckDB(Dialect):
 
     def paths(self, table: Any) -> list[str]:
         """List the paths inside the structs of a table."""
-        kinds = nested.types(table, self)
-        return [path for name, kind in kinds.items() for path in nested.in_type(name, kind)]
+        kinds = base.types(table, self)
+        return [path for name, kind in kinds.items() for path in base.in_type(name, kind)]
 
     def microseconds(self, cell: Any) -> Any:
         """Return the microseconds from 1970 to an instant, or to what a clock says."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from anonrisk.engines.sql.dialects import nested
+from anonrisk.engines.sql.dialects import base
 from anonrisk.engines.sql.dialects.base import Dialect
 from anonrisk.measures.counts.contents import Spelling
 
@@ -90,9 +90,9 @@ class PostgreSQL(Dialect):
 
     def paths(self, table: Any) -> list[str]:
         """List the paths inside the structs of a table."""
-        kinds = nested.types(table, self)
-        inside = nested.composites(table, set(kinds.values()))
-        return [path for name, kind in kinds.items() for path in nested.within(name, kind, inside)]
+        kinds = base.types(table, self)
+        inside = base.composites(table, set(kinds.values()))
+        return [path for name, kind in kinds.items() for path in base.within(name, kind, inside)]
 
     def in_transaction(self, connection: Any) -> bool:
         """Return whether a connection is in a transaction."""

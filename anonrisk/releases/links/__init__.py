@@ -1,1 +1,0 @@
-"""Tables that are published together: whom a join singles out."""
