@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from anonrisk.core import render
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import PrintedFields
-from anonrisk.priors import forecast
+from anonrisk.priors.forecast import (
+    ERRORS,
+    of_domain,
+    of_entropy,
+    of_s2,
+    of_s3,
+    unbiased_entropy,
+)
 from anonrisk.priors.prior import Prior
 
 if TYPE_CHECKING:
@@ -96,17 +103,17 @@ def _order(prior: Prior) -> tuple[Any, int]:
 
 def _compare(first: Prior, second: Prior) -> Iterator[Disagreement]:
     measures: list[tuple[str, Callable[[Prior], float], Callable[[Prior], Precision]]] = [
-        ("s2", lambda prior: prior.s2, forecast.of_s2),
-        ("s3", lambda prior: prior.s3, forecast.of_s3),
+        ("s2", lambda prior: prior.s2, of_s2),
+        ("s3", lambda prior: prior.s3, of_s3),
     ]
     if all(prior.n_records >= 5 * prior.n_values for prior in (first, second)):
-        measures.append(("entropy", forecast.unbiased_entropy, forecast.of_entropy))
+        measures.append(("entropy", unbiased_entropy, of_entropy))
     if first.domain == second.domain == "declared":
-        measures.append(("n_values", lambda prior: prior.n_values, forecast.of_domain))
+        measures.append(("n_values", lambda prior: prior.n_values, of_domain))
     for what, value, about in measures:
         values = value(first), value(second)
         item, other = about(first), about(second)
-        chance = forecast.ERRORS * math.hypot(item.error, other.error)
+        chance = ERRORS * math.hypot(item.error, other.error)
         allowed = item.rounding + other.rounding + chance
         difference = abs(values[0] - values[1])
         if difference > allowed:

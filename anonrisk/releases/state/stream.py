@@ -191,8 +191,8 @@ def foreach_batch(
     def gate(batch: Any, batch_id: int) -> None:
         from anonrisk.engines.spark import stream
 
-        read = secret() if callable(secret) else secret
-        union = None if folder is None else StreamState(folder, as_key(read))
+        own = secret() if callable(secret) else secret
+        union = None if folder is None else StreamState(folder, as_key(own))
         waiting = stream.place_of(quarantine, batch_id)
         staged = stream.stored(batch, waiting)
         n_rows = stream.n_rows(staged)
