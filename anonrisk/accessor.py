@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic
 
 from anonrisk import api, releases, reporting
-from anonrisk.core import calls, docstrings, render
+from anonrisk.core import calls, render
 from anonrisk.core.columns import FrameT, nearest, skeleton
 from anonrisk.engines.held import HeldTable
 from anonrisk.errors import AnonRiskError
@@ -43,7 +43,7 @@ ON_CLASSES = ("anvc", "degree", "rr")
 @cache
 def function_of(word: str) -> Callable[..., Any]:
     """Load the function that a user knows by a word, with a docstring that stands on its own."""
-    docstrings.fill(_loaded(word), _loaded)
+    calls.fill(_loaded(word), _loaded)
     return _loaded(word)
 
 
@@ -230,7 +230,7 @@ def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
 
     frame, *rest = signature.parameters.values()
     own = frame.replace(name="self", annotation=inspect.Parameter.empty)
-    method.__doc__ = docstrings.without_first(function.__doc__)
+    method.__doc__ = calls.without_first(function.__doc__)
     method.__signature__ = signature.replace(parameters=[own, *rest])  # type: ignore[attr-defined]
     return method
 

@@ -54,7 +54,7 @@ from anonrisk.pseudonyms.keys import Key
 from anonrisk.releases.compare.comparison import Comparison
 from anonrisk.releases.state.state import State
 from anonrisk.reporting.explorer import Explorer
-from anonrisk.reporting.page import Report
+from anonrisk.reporting.report import Report
 from anonrisk.reporting.served import ServedExplorer
 
 FUNCTIONS: tuple[Callable[..., Any], ...]

@@ -43,7 +43,7 @@ TARGETS = (
     *("predict/{moments,sample_risk,stirling,subgroup,zipf}.py", "predict/population/*.py"),
     *(
         "planning/{budget,goal,goals}.py",
-        "planning/suppress/class_rules.py",
+        "planning/class_rules.py",
     ),
     *("planning/lattice/lattice.py", "planning/regions/mondrian.py"),
     *("planning/losses/*.py", "releases/compare/*.py"),

@@ -9,7 +9,7 @@ import numpy as np
 from anonrisk.engines import engine_for
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.table import PandasTable
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 from anonrisk.measures.counts.question import (
     ClassesInRegions,
     ClassesWithValues,
@@ -56,7 +56,7 @@ class StagedEngine:
             if asked.regions is None or cell[0] in asked.chosen
         )
         self.asked.append(len(counted))
-        if len(counted) > (bounds.MAX_CLASSES if asked.values else bounds.MAX_PLACED):
+        if len(counted) > (question.MAX_CLASSES if asked.values else question.MAX_PLACED):
             return None
         columns = [np.array(column) for column in zip(*counted, strict=True)]
         values = {

@@ -14,7 +14,7 @@ from planned import QIDS, people
 import anonrisk
 from anonrisk import Plan, Policy, errors
 from anonrisk.hierarchy import Hierarchy
-from anonrisk.planning.goal import SensitiveGoal
+from anonrisk.planning.class_rules import SensitiveGoal
 from anonrisk.recode import Bins, Level
 
 
@@ -44,7 +44,7 @@ def test_same_plan_and_same_table_on_every_engine(frame):
 @pytest.mark.nightly
 @pytest.mark.spark("spark")
 def test_too_many_classes_are_put_together_before_they_are_counted(spark, monkeypatch):
-    from anonrisk.measures.counts import bounds
+    from anonrisk.measures.counts import question
 
     random = np.random.default_rng(4)
     cells = {
@@ -52,7 +52,7 @@ def test_too_many_classes_are_put_together_before_they_are_counted(spark, monkey
         "sex": random.choice(["f", "m"], 400).tolist(),
     }
     table = tables.spark_table(spark, cells)
-    monkeypatch.setattr(bounds, "MAX_CLASSES", 300)
+    monkeypatch.setattr(question, "MAX_CLASSES", 300)
     plan = table.anon.plan(
         ["income", "sex"],
         5,
@@ -64,7 +64,7 @@ def test_too_many_classes_are_put_together_before_they_are_counted(spark, monkey
     counted = done.anon.classes(["income", "sex"])
     assert counted.k >= 5
     assert counted.n_records == plan.after.n_records, "what was planned is what is true"
-    monkeypatch.setattr(bounds, "MAX_CLASSES", 2)
+    monkeypatch.setattr(question, "MAX_CLASSES", 2)
     with pytest.raises(errors.TooManyClassesError, match="more than 2 different combinations"):
         table.anon.plan(["income", "sex"], 5, options=anonrisk.PlanOptions(method="full-domain"))
 

@@ -20,7 +20,7 @@ import pytest
 
 import anonrisk
 from anonrisk.cli import commands, main
-from anonrisk.cli.outcome import plain
+from anonrisk.cli.output import plain
 from anonrisk.errors import UnsupportedColumnError
 
 ROOT = Path(__file__).parents[1]

@@ -16,7 +16,7 @@ import anonrisk
 from anonrisk.cli import job, main
 from anonrisk.policy import Policy
 from anonrisk.policy import explain as explaining
-from anonrisk.reporting import page
+from anonrisk.reporting import report
 
 PEOPLE = "zip,born,sex,ill\n" + "".join(
     f"{1000 + i % 7},{1950 + i % 40},{'fm'[i % 2]},{'abc'[i % 3]}\n" for i in range(60)
@@ -192,7 +192,7 @@ def test_a_missing_extra_is_wrong_usage_and_says_what_installs_it(
     run, monkeypatch, library, line, extra
 ):
     Path("p.yaml").write_text("version: 1\nbudgets: {k: 5}\n")
-    page.template.cache_clear()
+    report.template.cache_clear()
     monkeypatch.setitem(sys.modules, library, None)
     code, out, err = run(*line.split())
     assert (code, out) == (2, ""), err

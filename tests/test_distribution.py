@@ -37,7 +37,7 @@ def test_a_product_brackets_what_binning_does(monkeypatch):
     columns = [Distribution.from_probabilities(random.dirichlet(np.ones(n))) for n in (20, 30, 25)]
     exact = predict.singletons(Distribution.product(*columns), 500)
     assert exact.bracket is None
-    monkeypatch.setattr("anonrisk.predict.bins.MAX_DIFFERENT", 300)
+    monkeypatch.setattr("anonrisk.predict.distribution.MAX_DIFFERENT", 300)
     binned = Distribution.product(*columns)
     assert binned.binned
     assert binned.n_values == 20 * 30 * 25

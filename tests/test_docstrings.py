@@ -17,7 +17,7 @@ import anonrisk
 from anonrisk import Policy, errors
 from anonrisk.accessor import FUNCTIONS, NOT_METHODS, AnonAccessor
 from anonrisk.api.assess import MEANINGS
-from anonrisk.core import docstrings, types
+from anonrisk.core import calls, types
 from anonrisk.priors import Repository
 from anonrisk.reporting.meanings import BEHIND
 
@@ -374,5 +374,5 @@ def test_docstrings_may_be_left_out():
     def bare(frame):
         pass
 
-    docstrings.fill(bare, {}.__getitem__)
-    assert bare.__doc__ is docstrings.without_first(None) is None
+    calls.fill(bare, {}.__getitem__)
+    assert bare.__doc__ is calls.without_first(None) is None

@@ -346,7 +346,7 @@ def test_the_rules_see_what_they_should():
         assert [folder(name) for name in found] == ["gx"], source
     source = "from . import rules"
     for module in ("anonrisk.policy", "anonrisk.policy.judge"):
-        assert list(imported(module, ast.parse(source), MODULES)) == ["anonrisk.policy.rules"]
+        assert list(imported(module, ast.parse(source), MODULES)) == ["anonrisk.policy.terms"]
     for call in ("im('anonrisk.gx')", "x(name='anonrisk.gx:suite')", "x(f'anonrisk.{y}')"):
         assert doors({"anonrisk.policy.x": ast.parse(call)}), call
     assert not doors({"anonrisk.policy.x": ast.parse("'anonrisk.gx'\nx('anonrisk.core.text')")})

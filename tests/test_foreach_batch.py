@@ -112,17 +112,17 @@ def test_with_a_state_the_log_counts_what_was_kept_back(lake, tmp_path, caplog):
 
 @pytest.mark.spark
 def test_a_batch_of_which_a_file_is_damaged_is_not_judged_in_part(lake, spark, tmp_path):
-    from anonrisk.engines.spark import stream
+    from anonrisk.engines.spark import read
 
     ignoring = "spark.sql.files.ignoreCorruptFiles"
     spark.conf.set(ignoring, "true")
     try:
-        staged = stream.stored(lake.batch(SAFE), str(tmp_path / "b"))
+        staged = read.stored(lake.batch(SAFE), str(tmp_path / "b"))
         for path in (tmp_path / "b").glob("*.parquet"):
             path.write_bytes(b"PAR1 is not all that it takes")
             path.with_name(f".{path.name}.crc").unlink()
         with pytest.raises(EngineError):
-            stream.n_rows(staged)
+            read.n_rows(staged)
     finally:
         spark.conf.unset(ignoring)
 
@@ -190,9 +190,9 @@ def test_the_last_attempt_counts(lake):
 @pytest.mark.parametrize("step", ["stored", "emptied"])
 @pytest.mark.parametrize("when", [0, 1])
 def test_what_breaks_in_between_is_mended_by_the_next_attempt(lake, monkeypatch, step, when):
-    from anonrisk.engines.spark import stream
+    from anonrisk.engines.spark import read
 
-    real, calls = getattr(stream, step), []
+    real, calls = getattr(read, step), []
 
     def broken(*given):
         calls.append(given)
@@ -200,7 +200,7 @@ def test_what_breaks_in_between_is_mended_by_the_next_attempt(lake, monkeypatch,
             raise EngineError("a disk is full")
         return real(*given)
 
-    monkeypatch.setattr(stream, step, broken)
+    monkeypatch.setattr(read, step, broken)
     for number, rows in enumerate((SAFE, ALONE)):
         try:
             lake.gate()(lake.batch(rows), number)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonrisk import ClassSizes, errors, predict
-from anonrisk.predict import Distribution, contour, independent
+from anonrisk.predict import Distribution, independent
 from anonrisk.predict.independent import Binomial, Poisson
 
 
@@ -109,7 +109,7 @@ def test_what_cannot_be_computed_is_refused_or_as_good_as_nothing():
     # 10^6 people in classes of 5,000 and more: the numbers of classes and people leave big gaps.
     assert float(predict.k_anonymous(Distribution.uniform(1_000), 10**6, 5_000)) < 1e-290
     with pytest.raises(errors.ApproximationError, match=r"no class of a group of .* at most"):
-        contour._at_most(10**6, contour.EmptyOrAtLeast(4), -3.0)
+        independent._at_most(10**6, independent.EmptyOrAtLeast(4), -3.0)
 
 
 @pytest.mark.parametrize("sizes", [[5, 5, 5], [4, 4, 4], [2, 3, 9], [7], [1, 1, 12, 3]], ids=str)
@@ -163,7 +163,7 @@ def test_cumulants_are_those_of_the_law(numbers, chance):
         allowed /= allowed.sum()
         mean = allowed @ m
         c2, c3, m4 = (allowed @ (m - mean) ** j for j in (2, 3, 4))
-        asked = contour.EmptyOrAtLeast(K)
+        asked = independent.EmptyOrAtLeast(K)
         assert asked.mean(numbers)[0] == pytest.approx(mean, rel=1e-9)
         found = [float(each[0]) for each in asked.cumulants(numbers)]
         assert found == pytest.approx([c2, c3, m4 - 3 * c2**2], rel=1e-6)

@@ -22,9 +22,8 @@ from anonrisk.errors import (
     UnsupportedColumnError,
     UnsupportedFrameError,
 )
-from anonrisk.measures.counts.keyed import KeyedTally
+from anonrisk.measures.counts.keyed import ALL, KeyedTally, SketchCounts, SketchTally, Smallest
 from anonrisk.measures.counts.question import Question
-from anonrisk.measures.counts.sketch import ALL, SketchCounts, SketchTally, Smallest
 from anonrisk.pseudonyms.encoding import placed
 
 NOON = dt.datetime(2024, 2, 29, 12, 0, 0, 123456)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonrisk import errors
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 from anonrisk.releases.links import Link, LinkedSizes, MatchedTable, linked
 
 PATIENTS = {"id": [1, 2, 3, 4, 5], "zip": ["a", "a", "b", "b", None]}
@@ -266,7 +266,7 @@ def test_missing_cells_are_left_out_or_refused(frame, on):
 
 
 def test_a_person_with_many_rows_in_both_is_refused_before_anything_is_joined(monkeypatch):
-    monkeypatch.setattr(bounds, "MAX_COMBINATIONS", 99)
+    monkeypatch.setattr(question, "MAX_COMBINATIONS", 99)
     one = pd.DataFrame({"id": [1] * 10, "zip": range(10)})
     other = pd.DataFrame({"id": [1] * 10, "day": range(10)})
     with pytest.raises(errors.TooManyClassesError, match="100 combinations of classes, more than"):

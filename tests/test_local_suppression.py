@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from anonrisk.engines.numpy.table import Codes
 from anonrisk.errors import ArgumentError
-from anonrisk.planning.suppress import left_out
-from anonrisk.planning.suppress.left_out import choose_cells, sets_by_cost
+from anonrisk.planning import left_out
+from anonrisk.planning.left_out import choose_cells, sets_by_cost
 
 
 def match(one, other):

@@ -23,12 +23,11 @@ from anonrisk import Plan, datasets, errors
 from anonrisk.engines.numpy.tally import tally
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.planning import budget
-from anonrisk.planning.goal import SensitiveGoal
+from anonrisk.planning.class_rules import ClassRule, SensitiveGoal
 from anonrisk.planning.lattice import full_domain
 from anonrisk.planning.lattice.lattice import Lattice
 from anonrisk.planning.lattice.offer import offer
 from anonrisk.planning.plan import without_digest
-from anonrisk.planning.suppress.class_rules import ClassRule
 from anonrisk.recode import Bins, DatePart, Keep, MergeRare, Prefix, Star, ZipArea
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}

@@ -19,8 +19,7 @@ from anonrisk import Plan, errors
 from anonrisk.hierarchy import Hierarchy
 from anonrisk.measures.counts.tally import Domain
 from anonrisk.measures.recode.kinds import PARTS, is_within
-from anonrisk.planning.goal import SensitiveGoal
-from anonrisk.planning.suppress.class_rules import ClassRule
+from anonrisk.planning.class_rules import ClassRule, SensitiveGoal
 from anonrisk.recode import (
     Bins,
     DatePart,

@@ -18,7 +18,7 @@ from planned import people, with_options
 import anonrisk
 from anonrisk import Policy, errors
 from anonrisk.datasets import hospital
-from anonrisk.planning.goal import SensitiveGoal
+from anonrisk.planning.class_rules import SensitiveGoal
 from anonrisk.recode import Keep, Prefix, Star
 
 COLUMNS = ("x", "y", "z")

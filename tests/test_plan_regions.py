@@ -267,7 +267,7 @@ def test_goals_on_every_engine(frame):
 @pytest.mark.nightly
 @pytest.mark.spark("spark")
 def test_too_many_combinations_are_put_together_before_they_are_cut(spark, monkeypatch):
-    from anonrisk.measures.counts import bounds
+    from anonrisk.measures.counts import question
 
     random = np.random.default_rng(4)
     days = [dt.date(1950, 1, 1) + dt.timedelta(int(d)) for d in random.integers(0, 9_000, 400)]
@@ -277,7 +277,7 @@ def test_too_many_combinations_are_put_together_before_they_are_cut(spark, monke
         "sex": random.choice(["f", "m"], 400).tolist(),
     }
     table = tables.spark_table(spark, cells)
-    monkeypatch.setattr(bounds, "MAX_CLASSES", 390)
+    monkeypatch.setattr(question, "MAX_CLASSES", 390)
     names = ["income", "born", "sex"]
     plan = table.anon.plan(names[::2], 5, **with_options(**BY_REGION))
     done = table.anon.apply(plan)
@@ -285,7 +285,7 @@ def test_too_many_combinations_are_put_together_before_they_are_cut(spark, monke
     assert (counted.k, counted.n_classes) == (plan.after.k, plan.after.n_classes)
     assert counted.n_records == 400, "what was planned is what is true"
     assert plan.after.n_classes > 20
-    monkeypatch.setattr(bounds, "MAX_CLASSES", 320)
+    monkeypatch.setattr(question, "MAX_CLASSES", 320)
     plan = table.anon.plan(names, 5, **with_options(**BY_REGION))
     counted = table.anon.apply(plan).anon.classes(names)
     assert (counted.k, counted.n_classes) == (plan.after.k, plan.after.n_classes), "in stages"

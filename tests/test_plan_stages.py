@@ -18,9 +18,9 @@ from staged import StagedEngine
 import anonrisk
 from anonrisk import errors
 from anonrisk.engines.spark import region
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 from anonrisk.measures.counts.change import RecodeByRegion
-from anonrisk.planning.goal import SensitiveGoal
+from anonrisk.planning.class_rules import SensitiveGoal
 from anonrisk.planning.losses import ENTROPY
 from anonrisk.planning.regions.large import MAX_JOBS, WHY_IN_STAGES, divide_in_stages, margins_of
 
@@ -32,8 +32,8 @@ def in_stages(table, names, k, room, goals=(), by_column=None, **more):
     """Cut a table with room for so many classes a count; give regions, outcome and the counts."""
     engine = StagedEngine(table)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounds, "MAX_CLASSES", room)
-        patch.setattr(bounds, "MAX_PLACED", room)
+        patch.setattr(question, "MAX_CLASSES", room)
+        patch.setattr(question, "MAX_PLACED", room)
         columns = (*names, *(goal.column for goal in goals))
         margins, _ = margins_of(engine, table, columns, names, ())
         regions, after = divide_in_stages(
@@ -140,7 +140,7 @@ def test_a_table_that_changes_meanwhile_is_refused():
 def test_a_large_table_of_spark_is_read_three_times_and_cut_as_on_pandas(spark, monkeypatch):
     cells = people(400)
     columns = ["age", "zip", "sex"]
-    monkeypatch.setattr(bounds, "MAX_CLASSES", 200)
+    monkeypatch.setattr(question, "MAX_CLASSES", 200)
     table, plain = tables.spark_table(spark, cells), pd.DataFrame(cells)
     made = []
     found = spark_costs.cost(spark, lambda: made.append(table.anon.plan(columns, k=4)))
@@ -179,7 +179,7 @@ def test_stages_on_spark_count_as_the_oracle_does(spark, monkeypatch):
     goal = SensitiveGoal("sex", "distinct", 2)
     with monkeypatch.context() as patch:
         # The columns come one by one; together they are too many.
-        patch.setattr(bounds, "MAX_CLASSES", 399)
+        patch.setattr(question, "MAX_CLASSES", 399)
         plan = table.anon.plan(names, 5, hierarchies={"ill": TREE}, sensitive="sex", ldiv=2)
     regions, after, done, asked = in_stages(plain, names, 5, 399, (goal,), {"ill": TREE})
     assert plan.regions == regions

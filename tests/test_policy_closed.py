@@ -11,7 +11,7 @@ import pytest
 
 import anonrisk
 from anonrisk import errors
-from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.output import Outcome
 from anonrisk.errors import PolicyError, ReleaseBlocked
 from anonrisk.policy import Policy, Verdict, release_rules
 from anonrisk.policy.coverage import ColumnCoverage, Coverage

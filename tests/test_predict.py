@@ -15,15 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import multinomial
 
 from anonrisk import ClassSizes, errors, predict
-from anonrisk.predict import (
-    Distribution,
-    another_group,
-    contour,
-    density_limit,
-    law,
-    moments,
-    stirling,
-)
+from anonrisk.predict import Distribution, another_group, independent, law, moments, stirling, width
 from anonrisk.predict.independent import Binomial, Poisson
 from anonrisk.predict.moments import covariance, expected_below, variance_below
 
@@ -201,13 +193,13 @@ def test_published_birthdays_and_the_best_density(reference):
     assert max(means.values()) == pytest.approx(reference["birthday_max"]["value"], rel=1e-12)
     assert means[364] == pytest.approx(means[365], rel=1e-12)
     a = np.linspace(0.85, 0.95, 2_001)
-    best = a[np.argmax([density_limit(lambda x: 2 * x, each) for each in a[::10]]) * 10]
+    best = a[np.argmax([width(lambda x: 2 * x, each) for each in a[::10]]) * 10]
     assert best == pytest.approx(reference["linear_density_argmax"]["value"], abs=5e-4)
 
 
 def test_reference_intervals_of_a_normal(reference):
-    for k, width, expected in reference["interval_normal"]["value"]:
-        found = predict.singletons(Distribution.normal(1, width), k)
+    for k, wide, expected in reference["interval_normal"]["value"]:
+        found = predict.singletons(Distribution.normal(1, wide), k)
         assert found.mean == pytest.approx(expected, abs=5e-5)
     for k, width, expected in reference["varS_small_delta"]["value"]:
         found = predict.singletons(Distribution.normal(1, width), k)
@@ -496,7 +488,9 @@ def test_edges():
     assert float(predict.uniqueness(full, 5)) == 0
     for method in ("recursion", "saddlepoint", "contour"):
         assert float(predict.uniqueness(full, 4, method=method)) == pytest.approx(0.0576, rel=0.2)
-    certain = contour.log_probability(Poisson(full.p, full.values), 2, contour.EmptyOrAtLeast(2))
+    certain = independent.log_probability(
+        Poisson(full.p, full.values), 2, independent.EmptyOrAtLeast(2)
+    )
     assert math.exp(certain[0]) == pytest.approx(0.3)
     whole = Binomial(np.array([2]), np.array([1]))
     assert whole.tail(3).tolist() == [0]

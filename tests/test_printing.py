@@ -30,7 +30,7 @@ from anonrisk.engines.held import ROLES_KEY, HeldTable
 from anonrisk.identity import Erasure, Expiry, IdentityProtector, Rotation, collision_chance
 from anonrisk.measures.counts.class_profiles import ValueCounts
 from anonrisk.measures.counts.class_sizes import ClassCounts
-from anonrisk.planning.goal import PlannedBudget
+from anonrisk.planning.class_rules import PlannedBudget
 from anonrisk.policy.against import UniqueChange, check_against
 from anonrisk.predict.population import Pitman, Sample, bounds, good_toulmin
 from anonrisk.predict.zipf import Zipf

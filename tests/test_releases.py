@@ -17,7 +17,7 @@ from keys import KEY, approvers, person
 import anonrisk
 from anonrisk import Ledger, Policy, Release, ReleaseBlocked, ReleaseVerdict
 from anonrisk.cli import formats
-from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.output import Outcome
 from anonrisk.engines.reading.files import FORMATS
 from anonrisk.errors import (
     AnonRiskError,

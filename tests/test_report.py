@@ -25,7 +25,7 @@ from anonrisk.errors import (
 )
 from anonrisk.policy.check import check
 from anonrisk.policy.measure import count
-from anonrisk.reporting import page as page_module
+from anonrisk.reporting import report as page_module
 from anonrisk.reporting import text
 from anonrisk.reporting.measured import measured
 

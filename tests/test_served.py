@@ -344,7 +344,7 @@ def test_an_error_of_ours_is_told_by_a_number_alone(asking, monkeypatch):
     def broken(*_):
         raise RuntimeError("Canary-cell")
 
-    monkeypatch.setattr("anonrisk.reporting.opened.OpenedTable.counts_of", broken)
+    monkeypatch.setattr("anonrisk.reporting.explored.OpenedTable.counts_of", broken)
     status, body, _ = asking(body={"state": 1, "nodes": [0]})
     assert (status, body) == (500, b"Not done (500).")
 

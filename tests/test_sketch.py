@@ -12,8 +12,8 @@ from keys import KEY, OTHER
 import anonrisk
 from anonrisk.core.results import Estimated
 from anonrisk.errors import ArgumentError, EmptyTableError, StateError, WrongKeyError
+from anonrisk.measures.counts.keyed import ALL, MOST, SketchCounts, SketchTally, Smallest, total
 from anonrisk.measures.counts.question import Question
-from anonrisk.measures.counts.sketch import ALL, MOST, SketchCounts, SketchTally, Smallest, total
 from anonrisk.pseudonyms.keys import Key
 from anonrisk.releases.state.sketch import Sketch
 

@@ -500,13 +500,13 @@ def test_every_class_is_scored_as_the_definitions_say(spark, unit, missing, move
 
 
 def test_profiles_are_bounded(people, monkeypatch):
-    monkeypatch.setattr("anonrisk.measures.counts.bounds.MAX_PROFILES", 1)
+    monkeypatch.setattr("anonrisk.measures.counts.question.MAX_PROFILES", 1)
     with pytest.raises(errors.TooManyProfilesError, match="more than 1 kinds of class"):
         anonrisk.profiles(people, "zip", "who")
 
 
 def test_too_many_ordered_values_are_refused(people, monkeypatch):
-    monkeypatch.setattr("anonrisk.measures.counts.bounds.MAX_ORDERED", 1)
+    monkeypatch.setattr("anonrisk.measures.counts.question.MAX_ORDERED", 1)
     with pytest.raises(errors.TooManyValuesError, match="more than 1 different values; bin"):
         people.anon.tcloseness("zip", "who", "ordered")
 

@@ -13,7 +13,7 @@ from planned import with_options
 import anonrisk
 from anonrisk.engines import engine_for
 from anonrisk.errors import TooManyClassesError, UnsupportedColumnError
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 from anonrisk.measures.counts.question import ClassesOfSets, ClassesWithValues
 
 sa = pytest.importorskip("sqlalchemy")
@@ -78,7 +78,7 @@ def test_too_many_classes_are_put_together_where_they_may_be_or_refused(place, m
     cells = people(3, 600)
     cells["x"] = [i * 1.37 for i in range(600)]
     table = place.table(cells)
-    monkeypatch.setattr(bounds, "MAX_CLASSES", 200)
+    monkeypatch.setattr(question, "MAX_CLASSES", 200)
     domains, classes = counted(table, ("x",), ("x",))
     assert domains["x"][:2] == ("number", True)
     assert 60 <= len(classes) <= 129

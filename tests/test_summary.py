@@ -64,7 +64,7 @@ def test_summary_by_groups_come_in_order(frame):
 
 
 def test_summary_refuses_too_many_groups(frame, monkeypatch):
-    monkeypatch.setattr("anonrisk.measures.counts.bounds.MAX_GROUPS", 3)
+    monkeypatch.setattr("anonrisk.measures.counts.question.MAX_GROUPS", 3)
     cells = {"x": ["a"] * 5, "g": [1, 2, 3, 4, 5]}
     with pytest.raises(errors.TooManyGroupsError, match="'g' has more than 3"):
         frame(cells).anon.summary("x", by="g")

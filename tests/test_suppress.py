@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from steps import CELLS, cells_of, refused
 
 from anonrisk import errors
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 
 
 def test_suppress_records_and_cells(frame):
@@ -185,7 +185,7 @@ def test_chosen_cells_of_every_type_of_spark(spark, monkeypatch):
         missing = {row.who for row in found.where(f"{name} is null").collect()}
         assert missing == {3, 4}, name
         assert found.where("zip is null").count() == 0
-    monkeypatch.setattr(bounds, "MAX_CLASSES", 1)
+    monkeypatch.setattr(question, "MAX_CLASSES", 1)
     with pytest.raises(errors.TooManyClassesError, match="more than 1 different"):
         table.anon.suppress("boolean", 3, cells=True, missing="wildcard")
 

@@ -16,7 +16,7 @@ import pytest
 
 import anonrisk
 from anonrisk import errors
-from anonrisk.measures import proportion
+from anonrisk.predict import trajectory
 
 DAY = dt.datetime(2026, 1, 1)
 
@@ -116,7 +116,7 @@ def test_sets_that_are_all_there_is_are_judged_as_by_hand(frame, ordered):
         assert (step.n_users, step.n_short) == (14, 2)
         assert step.singled_out == close(sum(shares.values()) / 14)
         assert 0 < step.singled_out < 1
-        assert step.interval == proportion.wilson(sum(shares.values()), 14)
+        assert step.interval == trajectory.wilson(sum(shares.values()), 14)
         # Everybody here has five records, so that records and users weigh alike.
         assert step.suppressed == close(step.singled_out)
         assert found.at(1).n_users == 16
@@ -595,7 +595,7 @@ def test_intervals_cover():
     """Wilson's interval over 1,000 simulated tables of 60 users covers about 95%."""
     rng = np.random.default_rng(0)
     hits = rng.binomial(60, 0.1, 1_000)
-    covered = [low <= 0.1 <= high for low, high in (proportion.wilson(h, 60) for h in hits)]
+    covered = [low <= 0.1 <= high for low, high in (trajectory.wilson(h, 60) for h in hits)]
     assert 0.92 < np.mean(covered) < 0.98
 
 
@@ -608,25 +608,25 @@ def test_intervals_of_several_draws_cover_small_shares_of_few_users(n, share, al
     draws = 20
     own = rng.beta(share * alike, (1 - share) * alike, (1_000, n))
     found = rng.binomial(draws, own) / draws
-    bounds = [proportion.clustered(row.sum(), (row**2).sum(), n, draws) for row in found]
+    bounds = [trajectory.clustered(row.sum(), (row**2).sum(), n, draws) for row in found]
     assert np.mean([low <= share <= high for low, high in bounds]) > 0.94
     wide = np.mean([high - low for low, high in bounds])
     # Several draws tell more than one, unless users are few.
-    assert n < 20 or wide <= np.mean([np.diff(proportion.wilson(r.sum(), n)) for r in found]) * 1.05
+    assert n < 20 or wide <= np.mean([np.diff(trajectory.wilson(r.sum(), n)) for r in found]) * 1.05
 
 
 def test_intervals_of_two_users_are_as_wide_as_student_has_them():
     # 12.706 is Student's quantile for one degree of freedom; both users differ as much as can be.
     effective = (1.959964 / 12.706205) ** 2
-    expected = proportion.wilson(effective / 2, effective)
-    assert proportion.clustered(1, 1, 2, 100) == pytest.approx(expected, abs=1e-6)
+    expected = trajectory.wilson(effective / 2, effective)
+    assert trajectory.clustered(1, 1, 2, 100) == pytest.approx(expected, abs=1e-6)
 
 
 def test_intervals_of_several_draws_at_the_ends():
-    assert proportion.clustered(0, 0, 10, 5)[0] == 0
-    assert proportion.clustered(10, 10, 10, 5)[1] == 1
-    assert proportion.clustered(1, 1, 1, 5) == proportion.wilson(1, 1)
-    low, high = proportion.clustered(30, 15, 60, 5)
+    assert trajectory.clustered(0, 0, 10, 5)[0] == 0
+    assert trajectory.clustered(10, 10, 10, 5)[1] == 1
+    assert trajectory.clustered(1, 1, 1, 5) == trajectory.wilson(1, 1)
+    low, high = trajectory.clustered(30, 15, 60, 5)
     assert 0 < low < 0.5 < high < 1
 
 
@@ -660,5 +660,5 @@ def test_a_picture_says_which_mean_it_is():
 
 def test_all_hits_reach_up_to_one():
     """Exactly: by rounding the sum of centre and half may be a hair less."""
-    assert {proportion.wilson(n, n)[1] for n in range(1, 400)} == {1.0}
-    assert {proportion.wilson(0, n)[0] for n in range(1, 400)} == {0.0}
+    assert {trajectory.wilson(n, n)[1] for n in range(1, 400)} == {1.0}
+    assert {trajectory.wilson(0, n)[0] for n in range(1, 400)} == {0.0}

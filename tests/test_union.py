@@ -10,10 +10,10 @@ from keys import KEY
 import anonrisk
 from anonrisk import Policy
 from anonrisk.engines import engine_for
+from anonrisk.measures.counts.keyed import SketchTally
 from anonrisk.measures.counts.question import Question
-from anonrisk.measures.counts.sketch import SketchTally
 from anonrisk.releases.state.sketch import Sketch
-from anonrisk.releases.state.union import check_union
+from anonrisk.releases.state.state import check_union
 
 ROWS = st.lists(st.tuples(*[st.sampled_from("ab")] * 3, st.integers(0, 4)), min_size=1, max_size=20)
 BUDGETS = {

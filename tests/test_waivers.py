@@ -13,7 +13,7 @@ import pytest
 
 from anonrisk import Policy, Verdict
 from anonrisk.cli import formats
-from anonrisk.cli.outcome import CODES, Outcome
+from anonrisk.cli.output import CODES, Outcome
 from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy.finding import Finding, unknown
 from anonrisk.releases.release.approvals import (

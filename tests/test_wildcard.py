@@ -19,7 +19,7 @@ from anonrisk import Policy, errors
 from anonrisk.engines.numpy.count import matched_sizes
 from anonrisk.engines.numpy.table import Codes
 from anonrisk.engines.refusals import WILDCARD
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 
 NAN = float("nan")
 # The example of `freqCalc` in sdcMicro: francdat with cells made missing, and fk as its page shows.
@@ -230,7 +230,7 @@ def test_persons_are_not_matched(frame):
 
 
 def test_too_many_patterns_are_refused(frame, monkeypatch):
-    monkeypatch.setattr(bounds, "MAX_PATTERNS", 2)
+    monkeypatch.setattr(question, "MAX_PATTERNS", 2)
     with pytest.raises(errors.TooManyPatternsError, match="more than 2 combinations"):
         frame(PEOPLE).anon.k(["zip", "age"], missing="wildcard")
     assert frame(PEOPLE).anon.k("zip", missing="wildcard") == 3

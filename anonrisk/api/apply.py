@@ -27,9 +27,9 @@ from anonrisk.measures.counts.change import (
     RecodeByRegion,
 )
 from anonrisk.measures.counts.question import Question
-from anonrisk.measures.recode.texts import unresolved
+from anonrisk.measures.recode.kinds import unresolved
+from anonrisk.planning.left_out import publishable
 from anonrisk.planning.plan import Plan
-from anonrisk.planning.suppress.left_out import publishable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

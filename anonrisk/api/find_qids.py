@@ -11,7 +11,7 @@ from anonrisk.core.columns import as_name, as_names, check_missing, require
 from anonrisk.core.progress import interruptible, limited, seconds_of, shown, tell
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
-from anonrisk.measures import lookalikes
+from anonrisk.measures.counts import shapes
 from anonrisk.measures.counts.counter import DECIDED, number_of_sets
 from anonrisk.measures.counts.question import ManySets, Question
 from anonrisk.measures.find_qids import (
@@ -290,7 +290,7 @@ def _look_alikes(counter: Counter, outcome: MinimalSets) -> tuple[LookAlike, ...
     tell("looking for direct identifiers")
     for sizes, shape in zip(outcome.columns, counter.shapes(), strict=True):
         n_different = sizes.n_classes - (shape.n_known < sizes.n_rows)
-        reason = lookalikes.reason(shape, n_different)
+        reason = shapes.reason(shape, n_different)
         if reason is not None:
             look_alikes.append(LookAlike(sizes.qid[0], reason, n_different, sizes.uniqueness))
     return tuple(look_alikes)

@@ -127,7 +127,7 @@ def linkability(
       linked by chance       1.0   33.3%
     """
     from anonrisk.core.arguments import microseconds
-    from anonrisk.measures.counts.traces import LinkQuestion
+    from anonrisk.measures.counts.question import LinkQuestion
     from anonrisk.predict.linkability import Linkability
 
     check_missing(missing)

@@ -37,7 +37,7 @@ from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, WeightError
 from anonrisk.measures.counts.question import Score
 from anonrisk.measures.recode import Keep
-from anonrisk.planning.goal import PlanGoal, SensitiveGoal
+from anonrisk.planning.class_rules import PlanGoal, SensitiveGoal
 from anonrisk.planning.goals import DEFAULT_K, PlanRequest
 from anonrisk.planning.losses import BY_REGION
 from anonrisk.planning.options import PlanOptions, is_number, require_share

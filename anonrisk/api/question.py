@@ -16,7 +16,7 @@ from anonrisk.engines import engine_for, refusals
 from anonrisk.engines.base import kept
 from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError, EmptyTableError, NoColumnsError, RoleConflictError
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question as questions
 from anonrisk.measures.counts.population import ClusteredClasses
 from anonrisk.measures.counts.question import ByGroup, ClassesWithValues, Question
 
@@ -118,10 +118,10 @@ def _check_wildcard(question: Question) -> None:
             f"missing='wildcard' counts records, not the persons of unit {question.unit!r}: reduce "
             "the table to one row per person, or use missing='value'"
         )
-    if any(len(qid) > bounds.MAX_WILDCARD_COLUMNS for qid in question.qids):
+    if any(len(qid) > questions.MAX_WILDCARD_COLUMNS for qid in question.qids):
         raise ArgumentError(
-            f"missing='wildcard' takes at most {bounds.MAX_WILDCARD_COLUMNS} columns: give fewer, "
-            "or use missing='value'"
+            f"missing='wildcard' takes at most {questions.MAX_WILDCARD_COLUMNS} columns: give fewer, or "
+            "use missing='value'"
         )
 
 

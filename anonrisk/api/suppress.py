@@ -11,7 +11,7 @@ from anonrisk.core.columns import require
 from anonrisk.core.types import SuppressedAs
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.counts.change import CellSuppression, ChosenCells, LargeClasses
-from anonrisk.planning.suppress.left_out import choose_cells
+from anonrisk.planning.left_out import choose_cells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from anonrisk.errors import ArgumentError, MissingTimeError, RoleConflictError
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
     from anonrisk.core.types import Missing, Points
-    from anonrisk.measures.counts.traces import StepCounts, TraceCounts, TraceQuestion
+    from anonrisk.measures.counts.question import StepCounts, TraceCounts, TraceQuestion
     from anonrisk.predict.trajectory import Trajectory, TrajectoryStep
 
 _LONGEST = 50
@@ -158,7 +158,7 @@ def trajectory(
          2       3          0.0%   0.0% to 56.1%     78.5%         0.0%       100.0%
          3       3         33.3%   6.1% to 79.2%     93.1%        33.3%       100.0%
     """
-    from anonrisk.measures.counts.traces import TraceQuestion
+    from anonrisk.measures.counts.question import TraceQuestion
 
     check_missing(missing)
     one_of(points, "points", ("any", "consecutive"))
@@ -259,7 +259,7 @@ def _result(counts: TraceCounts, question: TraceQuestion, length: int) -> Trajec
 
 
 def _measured(step: StepCounts, question: TraceQuestion) -> TrajectoryStep:
-    from anonrisk.measures import proportion
+    from anonrisk.predict import trajectory
     from anonrisk.predict.trajectory import TrajectoryStep
 
     if not step.n_users:
@@ -268,9 +268,9 @@ def _measured(step: StepCounts, question: TraceQuestion) -> TrajectoryStep:
     if not question.consecutive:
         item = step.draws == 1
         interval = (
-            proportion.wilson(step.total, step.n_users)
+            trajectory.wilson(step.total, step.n_users)
             if item
-            else proportion.clustered(step.total, step.squares, step.n_users, step.draws)
+            else trajectory.clustered(step.total, step.squares, step.n_users, step.draws)
         )
     return TrajectoryStep(
         step.length,

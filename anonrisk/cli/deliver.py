@@ -11,9 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.cli import output_paths
-from anonrisk.cli.outcome import CODES, Outcome
-from anonrisk.cli.output_paths import RESULTS
+from anonrisk.cli import output
+from anonrisk.cli.output import CODES, RESULTS, Outcome
 from anonrisk.core.render import escaped, escaped_json, fitted, shown
 from anonrisk.engines.reading.files import without_values
 from anonrisk.errors import (
@@ -70,7 +69,7 @@ _OF_THE_SYSTEM = (("/", "dev"), ("/", "proc"))
 def perform(run: Callable[[Any, Source], Outcome], args: argparse.Namespace, source: Source) -> int:
     """Run a command and deliver what it has to say; give the exit code."""
     try:
-        output_paths.refuse_overwriting(args)
+        output.refuse_overwriting(args)
     except ArgumentError as error:
         print_error(f"wrong usage: {error}")
         return CODES["wrong_usage"]

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 from anonrisk._version import __version__
-from anonrisk.cli.outcome import CODES
+from anonrisk.cli.output import CODES
 from anonrisk.core.render import escaped_json, markdown_table, markdown_text, shown
 from anonrisk.core.results import plain
 from anonrisk.engines.reading.files import STDIN, without_values
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
 
-    from anonrisk.cli.outcome import Outcome
+    from anonrisk.cli.output import Outcome
     from anonrisk.policy.finding import Finding
 
 
@@ -34,7 +34,7 @@ def junit_document(outcome: Outcome) -> str:
 
     Examples
     --------
-    >>> from anonrisk.cli.outcome import Outcome
+    >>> from anonrisk.cli.output import Outcome
     >>> from anonrisk.policy import Finding
     >>> found = (Finding("k", "pass", "fail", "Fine.", qid=("zip",)),)
     >>> print(document(Outcome("", {}, findings=found)))
@@ -85,7 +85,7 @@ def markdown_document(outcome: Outcome) -> str:
 
     Examples
     --------
-    >>> from anonrisk.cli.outcome import Outcome
+    >>> from anonrisk.cli.output import Outcome
     >>> from anonrisk.policy import Finding
     >>> found = Finding("k", "fail", "fail", "Too few.", value=1, limit=5, margin=-4, qid=("zip",))
     >>> print(document(Outcome("", {"status": "fail", "table": "t.csv"}, findings=(found,))))
@@ -191,7 +191,7 @@ def sarif_document(outcome: Outcome, args: argparse.Namespace) -> str:
     --------
     >>> from types import SimpleNamespace
     >>> from anonrisk.policy import Finding
-    >>> from anonrisk.cli.outcome import Outcome
+    >>> from anonrisk.cli.output import Outcome
     >>> found = Finding("k", "fail", "fail", "Too few.", qid=("zip",))
     >>> outcome = Outcome("", {"status": "fail"}, 1, (found,))
     >>> written = document(outcome, SimpleNamespace(policy="p.yaml", table=["t.csv"]))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anonrisk.cli.options import sample_of
-from anonrisk.cli.output_paths import RESULTS
+from anonrisk.cli.output import RESULTS
 from anonrisk.core.render import WIDTH, folded
 from anonrisk.engines.reading.files import without_values
 from anonrisk.policy.budgets.credibility import CredibilityBudget

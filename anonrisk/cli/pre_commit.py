@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.cli import EPILOG, main
 from anonrisk.cli.deliver import print_error
-from anonrisk.cli.outcome import CODES
+from anonrisk.cli.output import CODES
 from anonrisk.cli.parser import Parser
 from anonrisk.engines.reading.files import without_values
 from anonrisk.errors import AnonRiskError

@@ -31,10 +31,19 @@ if TYPE_CHECKING:
     from anonrisk.core.column_roles import Roles
     from anonrisk.measures.counts.change import Change, Selection
     from anonrisk.measures.counts.class_profiles import ValueCounts
-    from anonrisk.measures.counts.question import Asks, Question, Score, Scored, Sensitive
+    from anonrisk.measures.counts.question import (
+        Asks,
+        LinkCounts,
+        LinkQuestion,
+        Question,
+        Score,
+        Scored,
+        Sensitive,
+        TraceCounts,
+        TraceQuestion,
+    )
     from anonrisk.measures.counts.schema import Schema
     from anonrisk.measures.counts.tally import Tally
-    from anonrisk.measures.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
 
 
 def kept(tally: Tally, question: Question) -> tuple[Tally, int]:

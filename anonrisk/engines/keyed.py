@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.engines import limits, refusals
-from anonrisk.measures.counts.keyed import KeyedCounts, KeyedValues
-from anonrisk.measures.counts.sketch import SketchCounts, Smallest
+from anonrisk.measures.counts.keyed import KeyedCounts, KeyedValues, SketchCounts, Smallest
 from anonrisk.pseudonyms import encoding
 from anonrisk.pseudonyms.pseudonym import sized, too_far, too_fine
 
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.types import Integers
-    from anonrisk.measures.counts.keyed import KeyedTally
+    from anonrisk.measures.counts.keyed import KeyedTally, SketchTally
     from anonrisk.measures.counts.question import Question
-    from anonrisk.measures.counts.sketch import SketchTally
     from anonrisk.pseudonyms.encoding import Hashes
 
 

@@ -34,7 +34,7 @@ from anonrisk.errors import (
     UnsupportedFrameError,
     WeightError,
 )
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 from anonrisk.pseudonyms.pseudonym import FLOATS
 
 if TYPE_CHECKING:
@@ -291,18 +291,19 @@ def unknown_values(column: Name, n_values: int, where: str) -> AnonRiskError:
 
 def check_ordered(column: Name, n_values: int) -> None:
     """Reject more values than an ordered distance takes."""
-    if n_values > bounds.MAX_ORDERED:
+    if n_values > question.MAX_ORDERED:
         raise TooManyValuesError(
-            f"sensitive column {column!r} has more than {bounds.MAX_ORDERED:,} different values; "
+            f"sensitive column {column!r} has more than {question.MAX_ORDERED:,} different values; "
             "bin them before you ask for an ordered distance"
         )
 
 
 def check_groups(by: Name, n_groups: int) -> None:
     """Reject more groups than a summary can hold."""
-    if n_groups > bounds.MAX_GROUPS:
+    if n_groups > question.MAX_GROUPS:
         raise TooManyGroupsError(
-            f"{by!r} has more than {bounds.MAX_GROUPS:,} different values, the most that `by` takes"
+            f"{by!r} has more than {question.MAX_GROUPS:,} different values, "
+            "the most that `by` takes"
         )
 
 
@@ -348,19 +349,19 @@ def check_shared(keys: Sequence[Name | None], n_shared: Sequence[int]) -> None:
 
 def check_patterns(n_patterns: int) -> None:
     """Reject more ways to miss columns than can be compared with each other."""
-    if n_patterns > bounds.MAX_PATTERNS:
+    if n_patterns > question.MAX_PATTERNS:
         raise TooManyPatternsError(
             "quasi-identifiers are missing in more than "
-            f"{bounds.MAX_PATTERNS:,} combinations, the most that missing='wildcard' takes: "
+            f"{question.MAX_PATTERNS:,} combinations, the most that missing='wildcard' takes: "
             "give fewer columns, or missing='value'"
         )
 
 
 def check_sizes(n_sizes: int) -> None:
     """Reject more sizes of overlapping classes than may leave an engine."""
-    if n_sizes > bounds.MAX_SIZES:
+    if n_sizes > question.MAX_SIZES:
         raise TooManyProfilesError(
-            f"with missing='wildcard' the classes have more than {bounds.MAX_SIZES:,} different "
+            f"with missing='wildcard' the classes have more than {question.MAX_SIZES:,} different "
             "sizes, the most that are counted: use missing='value'"
         )
 

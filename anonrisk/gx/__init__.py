@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from anonrisk.gx.expectations import EXPECTATIONS
-from anonrisk.gx.gate import AnonriskGateAction
-from anonrisk.gx.run import load_suite, run_gate
+from anonrisk.gx.run import AnonriskGateAction, load_suite, run_gate
 from anonrisk.gx.suite import suite_to_json, to_suite
 
 _BY_NAME = {expectation.__name__: expectation for expectation in EXPECTATIONS}

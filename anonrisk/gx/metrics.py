@@ -31,7 +31,7 @@ from anonrisk.policy import Policy
 from anonrisk.policy.check import judged_alone
 from anonrisk.policy.examine import examined
 from anonrisk.policy.measure import CheckedTable, count, is_empty, published_by
-from anonrisk.policy.rules import PolicyRoles
+from anonrisk.policy.terms import PolicyRoles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

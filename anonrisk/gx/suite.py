@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.evidence import Context
     from anonrisk.policy.policy import Policy
-    from anonrisk.policy.rules import Rule
+    from anonrisk.policy.terms import Rule
 
 _VERSION = "great_expectations_version"
 _SEVERITY = {"fail": "critical", "warn": "warning"}

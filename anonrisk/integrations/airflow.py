@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.cli import main
-from anonrisk.cli.outcome import CODES
+from anonrisk.cli.output import CODES
 from anonrisk.policy.finding import FAIL, PASS
 
 try:

@@ -11,16 +11,18 @@ from anonrisk.engines import refusals
 from anonrisk.errors import AnonRiskError, NoPlanHelpsError
 from anonrisk.measures.risk import of_release
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.planning.goal import (
+from anonrisk.planning.class_rules import (
     MET,
     MISSED,
     NOT_PLANNED,
+    ClassRule,
     GoalResult,
     PlanGoal,
     PlannedBudget,
     TableGoal,
+    needed,
+    ranks_of,
 )
-from anonrisk.planning.suppress.class_rules import ClassRule, needed, ranks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,10 +30,9 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.types import Booleans
     from anonrisk.measures.counts.tally import Tally
-    from anonrisk.planning.goal import SensitiveGoal
+    from anonrisk.planning.class_rules import Coded, Requirements, SensitiveGoal
     from anonrisk.planning.outcome import PlanOutcome
     from anonrisk.planning.plan import Plan
-    from anonrisk.planning.suppress.class_rules import Coded, Requirements
 
 # Why a budget that a plan could have kept to is missed.
 _WARNS = "the plan gives up no detail for it; plan.prices(frame) says how much that would take"

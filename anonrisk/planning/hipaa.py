@@ -15,7 +15,7 @@ from anonrisk.errors import (
     UnsupportedColumnError,
 )
 from anonrisk.measures.recode import DatePart, TopBottom, ZipArea
-from anonrisk.measures.recode.texts import AREA, ZIP
+from anonrisk.measures.recode.kinds import AREA, ZIP
 from anonrisk.planning.plan import Plan
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from anonrisk.measures.counts.tally import Tally
 from anonrisk.measures.recode.regions import NumberRanges
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.attack import HAIR, Credibility, ExcludedCells, PlanAttack, Worlds, bounds
+from anonrisk.planning.class_rules import Coded, Requirements
 from anonrisk.planning.losses import GroupedColumn
 from anonrisk.planning.regions.multidimensional import located
-from anonrisk.planning.suppress.class_rules import Coded, Requirements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from anonrisk.core.types import Booleans, Floats, Integers
     from anonrisk.measures.counts.tally import Domain
     from anonrisk.measures.recode.regions import Regions
-    from anonrisk.planning.goal import SensitiveGoal
+    from anonrisk.planning.class_rules import SensitiveGoal
     from anonrisk.planning.plan import Plan
 
 

@@ -12,8 +12,8 @@ from anonrisk.core.arguments import one_of
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.types import PlanPicture
 from anonrisk.errors import PlanError
+from anonrisk.planning.class_rules import Coded
 from anonrisk.planning.losses import entropy_of
-from anonrisk.planning.suppress.class_rules import Coded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.types import Floats, Integers
     from anonrisk.measures.counts.tally import Tally
-    from anonrisk.planning.suppress.class_rules import Requirements
+    from anonrisk.planning.class_rules import Requirements
 
 
 @dataclass(frozen=True, repr=False)

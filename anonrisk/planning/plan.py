@@ -19,17 +19,16 @@ from anonrisk.core.results import Document, plain, restore_fields, restore_name
 from anonrisk.core.types import OnUnseen, PlanPicture
 from anonrisk.errors import AnonRiskError, ArgumentError, PlanError
 from anonrisk.measures.recode import KeepCommon, Level
+from anonrisk.measures.recode.kinds import unresolved
 from anonrisk.measures.recode.regions import ByRegion, NumberRanges, Regions, read_recoding
-from anonrisk.measures.recode.texts import unresolved
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning import emit
 from anonrisk.planning.budget import ValueBudget
-from anonrisk.planning.goal import MET, MISSED, PlannedBudget, SensitiveGoal
+from anonrisk.planning.class_rules import MET, MISSED, ClassRule, PlannedBudget, SensitiveGoal
 from anonrisk.planning.lattice.offer import resolved
 from anonrisk.planning.options import require_share
 from anonrisk.planning.outcome import PlanOutcome, PlanStep, broken_classes, plan_picture
 from anonrisk.planning.plan_diff import PlanDiff, plan_digest
-from anonrisk.planning.suppress.class_rules import ClassRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -28,7 +28,7 @@ from anonrisk.measures.counts.question import ClassesWithValues
 from anonrisk.measures.recode import Bins, DatePart, Keep, Level, MergeRare, Prefix, Recoding, Star
 from anonrisk.measures.recode.kinds import PARTS, is_within
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.planning.goal import MET, PlanGoal
+from anonrisk.planning.class_rules import MET, Coded, PlanGoal, Requirements, beside
 from anonrisk.planning.goals import with_rules
 from anonrisk.planning.knows_method import attacked
 from anonrisk.planning.lattice.full_domain import best_of
@@ -45,7 +45,6 @@ from anonrisk.planning.prices import NOT_SEARCHED, PlanPrice, PlanPrices
 from anonrisk.planning.regions.large import WHY_IN_STAGES, countable_in_stages, large_plan
 from anonrisk.planning.regions.least import gap_of
 from anonrisk.planning.regions.multidimensional import best, multidimensional, worthwhile
-from anonrisk.planning.suppress.class_rules import Coded, Requirements, beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -8,7 +8,7 @@ from anonrisk.policy.budgets import Budget
 from anonrisk.policy.examine import set_name_detector
 from anonrisk.policy.finding import Finding
 from anonrisk.policy.policy import Policy
-from anonrisk.policy.rules import PolicyRoles, Rule
+from anonrisk.policy.terms import PolicyRoles, Rule
 from anonrisk.policy.verdict import Verdict
 
 if TYPE_CHECKING:

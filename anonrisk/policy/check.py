@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.plan import Plan
     from anonrisk.policy.evidence import Evidence
     from anonrisk.policy.release_rules import Published
-    from anonrisk.policy.rules import Rule
-    from anonrisk.policy.terms import Terms
+    from anonrisk.policy.terms import Rule, Terms
 
 
 def check(

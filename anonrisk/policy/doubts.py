@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of, with_article
-from anonrisk.measures import lookalikes
+from anonrisk.measures.counts import shapes
 from anonrisk.measures.counts.contents import (
     DATE,
     FOLDABLE,
@@ -201,7 +201,7 @@ def identifier_of(column: Name, cells: ColumnContents) -> tuple[str, int] | None
     digits must agree more often than by chance. What things have too, as an address of a machine,
     counts where there are as many values as of a key.
     """
-    if cells.n_known < lookalikes.ENOUGH or cells.n_values < 2:
+    if cells.n_known < shapes.ENOUGH or cells.n_values < 2:
         return None
     checked_number = _checked_number(cells)
     if checked_number is not None:
@@ -238,7 +238,7 @@ def _is_share(cells: ColumnContents, rows: int, values: int) -> bool:
 
 
 def _is_key(rows: int, values: int) -> bool:
-    return values >= max(lookalikes.ENOUGH, rows / _ROWS_A_KEY)
+    return values >= max(shapes.ENOUGH, rows / _ROWS_A_KEY)
 
 
 def facts_of(column: Name, cells: ColumnContents) -> Facts:
@@ -389,9 +389,9 @@ class _Claim:
     def _is_birth_date(self) -> Iterator[Doubt]:
         cells, facts = self.cells, facts_of(self.name, self.cells)
         dates = cells.rows("date")
-        if self.role != "insensitive" or cells.n_known < lookalikes.ENOUGH:
+        if self.role != "insensitive" or cells.n_known < shapes.ENOUGH:
             return
-        if cells.kind not in {DATE, TEXT} or dates < lookalikes.NEARLY_ALL * cells.n_known:
+        if cells.kind not in {DATE, TEXT} or dates < shapes.NEARLY_ALL * cells.n_known:
             return
         old = cells.rows("last century")
         if hints.is_birth(self.name) or old >= cells.n_known / 2:
@@ -406,7 +406,7 @@ class _Claim:
         cells, numbers = self.cells, self.cells.numbers
         if self.role not in {"sensitive", "insensitive"} or cells.kind != NUMBER:
             return
-        if cells.n_known < lookalikes.ENOUGH or numbers.low is None or numbers.high is None:
+        if cells.n_known < shapes.ENOUGH or numbers.low is None or numbers.high is None:
             return
         if cells.n_values < _ON_SCALE:
             return

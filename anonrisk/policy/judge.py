@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from anonrisk.measures.counts.question import Group
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.evidence import Context, Evidence
-    from anonrisk.policy.rules import Rule
-    from anonrisk.policy.terms import Terms
+    from anonrisk.policy.terms import Rule, Terms
 
 _INSTEAD = "set a limit that a table can break"
 _MEANT = ", or say advisory: true if a report is all that is wanted"

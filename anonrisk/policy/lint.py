@@ -16,7 +16,7 @@ from anonrisk.policy.evidence import pasted
 from anonrisk.policy.finding import WAIVED
 from anonrisk.policy.measure import published_by
 from anonrisk.policy.release_rules import role_of
-from anonrisk.policy.rules import LISTS, SINGLE
+from anonrisk.policy.terms import LISTS, SINGLE
 from anonrisk.policy.verdict import Verdict
 
 if TYPE_CHECKING:

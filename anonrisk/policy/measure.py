@@ -29,7 +29,7 @@ from anonrisk.policy import release_rules
 from anonrisk.policy.budgets.base import SensitiveBudget
 from anonrisk.policy.evidence import Context, Evidence, Problem, apart, attempt
 from anonrisk.policy.release_rules import ROW_LABELS, Published, with_labels
-from anonrisk.policy.rules import check_subsets
+from anonrisk.policy.terms import check_subsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.release_rules import TermsT
-    from anonrisk.policy.rules import PolicyRoles, Rule
-    from anonrisk.policy.terms import Terms
+    from anonrisk.policy.terms import PolicyRoles, Rule, Terms
 
 
 class CountingEngine:

@@ -10,7 +10,7 @@ from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import question_of
 from anonrisk.errors import NoPlanHelpsError
 from anonrisk.measures.counts.question import Group, Sensitive
-from anonrisk.planning.goal import GoalResult, PlanGoal, SensitiveGoal
+from anonrisk.planning.class_rules import GoalResult, PlanGoal, SensitiveGoal
 from anonrisk.planning.goals import PlanRequest
 from anonrisk.policy import release_rules
 from anonrisk.policy.budgets.base import (

@@ -33,15 +33,14 @@ from anonrisk.policy.finding import (
     Finding,
     unknown,
 )
-from anonrisk.policy.rules import LISTS, SINGLE
+from anonrisk.policy.terms import LISTS, SINGLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.policy.evidence import Evidence
-    from anonrisk.policy.rules import Rule
-    from anonrisk.policy.terms import Terms
+    from anonrisk.policy.terms import Rule, Terms
 
 TermsT = TypeVar("TermsT", bound="Terms")
 

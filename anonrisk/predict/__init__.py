@@ -26,7 +26,6 @@ asked before any data exists. `anonrisk.predict_singletons` and its kind ask it 
 from __future__ import annotations
 
 from anonrisk.predict.degree import DegreeOfAnonymity, degree
-from anonrisk.predict.density_limit import density_limit, density_variance_limit
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.group import (
     GroupDesign,
@@ -41,7 +40,13 @@ from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.prediction import PredictedClasses, PredictedRecords, Prediction
 from anonrisk.predict.questionnaire import Answer, JointTable, Questionnaire, Step, questionnaire
 from anonrisk.predict.sigma_from_singletons import SigmaEstimate, sigma_from_singletons
-from anonrisk.predict.width import expansion, normal_expansion, suggest_width
+from anonrisk.predict.width import (
+    density_limit,
+    density_variance_limit,
+    expansion,
+    normal_expansion,
+    suggest_width,
+)
 from anonrisk.predict.zipf import Fit as ZipfFit
 from anonrisk.predict.zipf import fit as fit_zipf
 

@@ -15,7 +15,7 @@ from anonrisk.core.render import kind_name
 from anonrisk.core.results import Document, Probability
 from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.measures.counts.class_sizes import ClassCounts
-from anonrisk.predict import contour, moments, sources
+from anonrisk.predict import independent, moments, sources
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.independent import Poisson
 from anonrisk.predict.kl import KnownByKl, expected_singletons
@@ -205,7 +205,7 @@ def k_anonymous(known: Distribution | ClassCounts, group_size: int, k: int) -> P
     source = _source(known, group_size)
     if K == 1:
         return Probability(0.0, "exact")
-    return source.all_allowed(contour.EmptyOrAtLeast(K))
+    return source.all_allowed(independent.EmptyOrAtLeast(K))
 
 
 def uniqueness(
@@ -251,15 +251,15 @@ def uniqueness(
     one_of(method, "method", ("auto", "contour", "recursion", "saddlepoint"))
     source = _source(known, group_size)
     if source.k <= 1 or method in {"auto", "contour"} or isinstance(known, ClassCounts):
-        return source.all_allowed(contour.AtMostOne())
+        return source.all_allowed(independent.AtMostOne())
     exact = _distribution(known)
     if source.k > exact.n_values:
-        return source.all_allowed(contour.AtMostOne())
+        return source.all_allowed(independent.AtMostOne())
     if method == "recursion":
         return Probability(_recursion(exact, source.k), "exact")
     numbers = Poisson(exact.p, exact.values)
     return Probability(
-        min(0.0, contour.saddlepoint(numbers, source.k, contour.AtMostOne())), method
+        min(0.0, independent.saddlepoint(numbers, source.k, independent.AtMostOne())), method
     )
 
 
@@ -269,7 +269,7 @@ def _recursion(known: Distribution, k: int) -> float:
         raise ArgumentError("the recursion takes too many steps for so many values; use 'auto'")
     if k == known.n_values:
         return Poisson(known.p, known.values).log_most(1)
-    x, outside, _ = contour.tilted(Poisson(known.p, known.values), k, contour.AtMostOne())
+    x, outside, _ = independent.tilted(Poisson(known.p, known.values), k, independent.AtMostOne())
     odds = np.repeat(x.ratio(1), known.values)
     chances = np.zeros(k + 1)
     chances[0] = 1.0

@@ -16,7 +16,7 @@ from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Document, Interval, Probability
 from anonrisk.errors import ApproximationError, ApproximationWarning, ArgumentError, ModelError
-from anonrisk.predict.contour import AtMostOne, EmptyOrAtLeast
+from anonrisk.predict.independent import AtMostOne, EmptyOrAtLeast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

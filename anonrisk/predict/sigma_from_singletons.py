@@ -12,7 +12,7 @@ from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Interval
 from anonrisk.errors import ArgumentError
-from anonrisk.predict import bins
+from anonrisk.predict import distribution
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.sources import FromDistribution
 
@@ -253,9 +253,9 @@ def _cut(ratio: float, offset: float) -> Distribution:
     from scipy.special import ndtr
 
     alike = max(1, int(ratio / _FINE))
-    n = ceil(bins.FAR * ratio / alike) + 1
+    n = ceil(distribution.FAR * ratio / alike) + 1
     edges = (alike * np.arange(-n, n + 1) + offset) / ratio
     # On either side of the mean from the outside inwards, so that small chances keep their digits.
     p = np.where(edges[1:] <= 0, np.diff(ndtr(edges)), -np.diff(ndtr(-edges))) / alike
     p = p[p > 0]
-    return Distribution(**bins.joined(p / (p.sum() * alike), np.full(len(p), alike)))
+    return Distribution(**distribution.joined(p / (p.sum() * alike), np.full(len(p), alike)))

@@ -15,7 +15,7 @@ from anonrisk.core.frozen import dataclass
 from anonrisk.core.render import count_of
 from anonrisk.core.results import Interval, Probability
 from anonrisk.errors import ApproximationError
-from anonrisk.predict import another_group, clusters, contour, kl, law, moments
+from anonrisk.predict import another_group, clusters, independent, kl, law, moments
 from anonrisk.predict.another_group import LARGEST_BEYOND, ClassEstimate, estimate
 from anonrisk.predict.independent import Binomial, Poisson
 
@@ -78,7 +78,7 @@ class PredictionSource(ABC):
         return replace(self, k=k)  # type: ignore[type-var]
 
     @abstractmethod
-    def all_allowed(self, allowed: contour.Allowed) -> Probability:
+    def all_allowed(self, allowed: independent.Allowed) -> Probability:
         """Chance that all class sizes are allowed."""
 
     @abstractmethod
@@ -130,14 +130,14 @@ class _Drawn(PredictionSource):
                 return near
         return law.exact(numbers, self.k, mean, sd)
 
-    def all_allowed(self, allowed: contour.Allowed) -> Probability:
+    def all_allowed(self, allowed: independent.Allowed) -> Probability:
         """Chance that all class sizes are allowed."""
         k = self.k
         if k == 0 or (k == 1 and allowed.K == 1):
             return Probability(0.0, "exact")
         if k < allowed.K or (allowed.K == 1 and k > self.n_values):
             return Probability(-np.inf, "exact")
-        log, how = contour.log_probability(self.numbers, k, allowed)
+        log, how = independent.log_probability(self.numbers, k, allowed)
         return Probability(min(0.0, log), how)
 
 
@@ -234,7 +234,7 @@ class FromTable(_Drawn):
             self.counted.sizes, self.counted.classes, self.n, self.k, people
         )
 
-    def all_allowed(self, allowed: contour.Allowed) -> Probability:
+    def all_allowed(self, allowed: independent.Allowed) -> Probability:
         """Chance that all class sizes are allowed."""
         if self.k == self.n:
             sizes = self.counted.sizes
@@ -283,7 +283,7 @@ class FromKl(PredictionSource):
         near = law.normal(self.k, kl.mean(self.known, self.k), self.variance())
         return law.Law(near.first, near.chance, "Normal, mean and variance from kl")
 
-    def all_allowed(self, allowed: contour.Allowed) -> Probability:
+    def all_allowed(self, allowed: independent.Allowed) -> Probability:
         """Chance that all class sizes are allowed."""
         if allowed.K == 1:
             return Probability(kl.log_uniqueness(self.known, self.k), "kl")
@@ -360,7 +360,7 @@ class AnotherGroup(PredictionSource):
         """Chances of 0, 1, 2, … singletons, the table's own chance included."""
         return self._law
 
-    def all_allowed(self, allowed: contour.Allowed) -> Probability:
+    def all_allowed(self, allowed: independent.Allowed) -> Probability:
         """Chance that nobody, or everybody, is a singleton, by the same law."""
         place = (self.k if allowed.K == 1 else 0) - self._law.first
         chance = self._law.chance

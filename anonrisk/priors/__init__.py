@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 from anonrisk.priors.forecast import Forecast, forecast
-from anonrisk.priors.listing import Disagreement, Disagreements, Submissions
 from anonrisk.priors.prior import Prior
-from anonrisk.priors.repository import Repository
+from anonrisk.priors.repository import Disagreement, Disagreements, Repository, Submissions
 
 __all__ = [
     "Disagreement",

@@ -26,7 +26,7 @@ from anonrisk.priors.prior import ROUNDING
 if TYPE_CHECKING:
     from anonrisk.core.types import Floats
     from anonrisk.predict import Prediction
-    from anonrisk.predict.contour import Allowed
+    from anonrisk.predict.independent import Allowed
     from anonrisk.priors.prior import Prior
 
 # So many standard errors are put down to chance.

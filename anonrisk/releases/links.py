@@ -25,7 +25,7 @@ from anonrisk.engines.numpy.whole_person import counts_of_alike
 from anonrisk.engines.one_state import one_state
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import ArgumentError, EmptyTableError, PolicyError, UnsupportedFrameError
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 from anonrisk.measures.counts.keyed import KeyedTally
 from anonrisk.measures.counts.question import ClassesWithValues, LinkedClasses
 from anonrisk.measures.counts.tally import NUMBERS
@@ -247,7 +247,7 @@ def combined(tables: Sequence[Entries], n_links: int) -> tuple[Integers, list[In
     # (n_tables, n_links): how many classes a link has in a table.
     degrees = np.stack([np.bincount(table.links, minlength=n_links) for table in tables])
     total = degrees.astype(np.float64).prod(axis=0).sum()
-    refusals.check_combinations(float(total), bounds.MAX_COMBINATIONS)
+    refusals.check_combinations(float(total), question.MAX_COMBINATIONS)
     everywhere = degrees.min(axis=0) > 0
     first, *others = tables
     places = [np.flatnonzero(everywhere[first.links])]
@@ -289,7 +289,7 @@ def _counted_again(entries: Entries, numbers: Integers, n_keys: int, place: Inte
     pairs, who = entries.again
     degree = np.bincount(pairs, minlength=len(entries.links))
     times = degree[place]
-    refusals.check_combinations(float(times.sum()), bounds.MAX_COMBINATIONS)
+    refusals.check_combinations(float(times.sum()), question.MAX_COMBINATIONS)
     persons = who[_runs((np.cumsum(degree) - degree)[place], times)]
     combination = np.repeat(numbers, times)
     columns = (combination, n_keys), (persons, int(who.max()) + 1)

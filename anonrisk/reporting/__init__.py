@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anonrisk.reporting.explorer import Explorer as Explorer
-    from anonrisk.reporting.page import Report as Report
-    from anonrisk.reporting.page import html as html
-    from anonrisk.reporting.page import refused as refused
+    from anonrisk.reporting.report import Report, html, refused
 
 __all__ = ["Explorer", "Report", "html", "refused"]
 
@@ -22,6 +20,6 @@ if not TYPE_CHECKING:
         """Load what is named: every import of the package passes through here."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from anonrisk.reporting import explorer, page
+        from anonrisk.reporting import explorer, report
 
-        return getattr(explorer if name == "Explorer" else page, name)
+        return getattr(explorer if name == "Explorer" else report, name)

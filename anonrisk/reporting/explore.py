@@ -41,9 +41,15 @@ from anonrisk.policy.trial import (
     seconds_unasked,
     told_original,
 )
-from anonrisk.reporting.explored import NOT_TRIED, ExploreRequest, detail_of, policy_of
+from anonrisk.reporting.explored import (
+    NOT_TRIED,
+    ExploreOptions,
+    ExploreRequest,
+    OpenedTable,
+    detail_of,
+    policy_of,
+)
 from anonrisk.reporting.explorer import plan_json
-from anonrisk.reporting.opened import ExploreOptions, OpenedTable
 from anonrisk.reporting.summary import NEXT_UNSEEN, NOTHING_HELPS
 from anonrisk.reporting.text import and_more, cut
 

@@ -19,7 +19,7 @@ from anonrisk.errors import ArgumentError, MissingLibraryError
 from anonrisk.planning.options import require_share
 from anonrisk.planning.plan import Plan
 from anonrisk.reporting.explored import not_all
-from anonrisk.reporting.page import Summarised, framed, json_file, template, template_text
+from anonrisk.reporting.report import Summarised, framed, json_file, template, template_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -25,7 +25,7 @@ from anonrisk.core.roles_documents import ROLE_NAMES
 from anonrisk.errors import AnonRiskError, ArgumentError, MissingLibraryError
 from anonrisk.reporting.explored import t_step
 from anonrisk.reporting.explorer import Explorer, packed_counts
-from anonrisk.reporting.page import template
+from anonrisk.reporting.report import template
 from anonrisk.reporting.text import name_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from anonrisk.core.columns import Name
-    from anonrisk.reporting.opened import OpenedTable
+    from anonrisk.reporting.explored import OpenedTable
 
     Answer = Callable[[Any], dict[str, Any]]
     Again = Callable[[Roles, int], OpenedTable]

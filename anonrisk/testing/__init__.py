@@ -5,7 +5,7 @@
 
 from anonrisk.testing.case import ARX, Case, SmallColumn, SmallTable, cases
 from anonrisk.testing.report import Answered, ConformanceReport, run
-from anonrisk.testing.tools import OwnTool, engine, pycanon
+from anonrisk.testing.tables import OwnTool, engine, pycanon
 
 __all__ = [
     "ARX",

@@ -13,7 +13,7 @@ from anonrisk.core.render import PrintedTable, count_of, shown
 from anonrisk.core.results import Document
 from anonrisk.errors import AnonRiskError
 from anonrisk.testing.case import cases
-from anonrisk.testing.tools import OwnTool
+from anonrisk.testing.tables import OwnTool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
-from anonrisk.cli import options, output_paths
+from anonrisk.cli import options, output
 from anonrisk.cli.commands.plan import blocked, write_table, written
 from anonrisk.cli.documents import read_plan, require_hierarchies, scales_of
 from anonrisk.cli.next_steps import applied
-from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.output import Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.core import columns
 from anonrisk.core.render import shown
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     plan = read_plan(args.plan, hierarchies, edited=args.edited)
     # Before the table's own path: whoever is told to use --force there must have been told first.
     resolved = _resolved_path(args) if plan.has_rules else None
-    to = output_paths.table_path("--output", args.changed, args.table, force=args.force)
+    to = output.table_path("--output", args.changed, args.table, force=args.force)
     columns.require_hierarchies(hierarchies, plan.qids)
     require_hierarchies(plan)
     numbers, dates = scales_of(plan)
@@ -122,7 +122,7 @@ def _resolved_path(args: argparse.Namespace) -> Path:
             "confidential.json, where the plan goes that names them, and apply that one from next "
             "month on"
         )
-    path = output_paths.outside_table("--resolved", args.resolved, args.table)
+    path = output.outside_table("--resolved", args.resolved, args.table)
     if path.exists():
         said = f"--resolved {args.resolved!r} is there already, and is never replaced"
         instead = [

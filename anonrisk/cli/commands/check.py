@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.cli import options, output_paths
+from anonrisk.cli import options, output
 from anonrisk.cli.deliver import write_or_refuse
 from anonrisk.cli.next_steps import as_text, next_steps
-from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.output import Outcome
 from anonrisk.cli.source import wanted_for_plan
 from anonrisk.core.render import fitted, shown
 from anonrisk.engines.reading.files import STDIN, without_values
@@ -129,7 +129,7 @@ def _refuse(args: argparse.Namespace) -> None:
     if args.save_plan is not None:
         if not args.explain:
             raise ArgumentError("--save-plan goes with --explain, which looks for the plan")
-        output_paths.outside_table("--save-plan", args.save_plan, args.table)
+        output.outside_table("--save-plan", args.save_plan, args.table)
     if args.against is not None and STDIN in args.table and STDIN in args.against:
         raise ArgumentError("--against - and the table - are one and the same pipe")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.cli import options, output_paths
-from anonrisk.cli.outcome import Outcome
+from anonrisk.cli import options, output
+from anonrisk.cli.output import Outcome
 from anonrisk.core.progress import shown as progress
 from anonrisk.core.progress import tell
 from anonrisk.core.render import count_of, shown
@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
 
 def run(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     """Find the file, write it anew, and say what is gone: how much, never what."""
-    path = output_paths.rewritten_path(args.cleaned, args.table, force=args.force)
+    path = output.rewritten_path(args.cleaned, args.table, force=args.force)
     parts = files.find(args.table)
     if len(parts) != 1 or str(parts[0].path) == files.STDIN:
         raise ArgumentError("IN is one file: clean the files of a table one by one")

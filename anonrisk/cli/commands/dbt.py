@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.cli import options
 from anonrisk.cli.deliver import write
-from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.output import Outcome
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, RolesDocumentError

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import anonrisk
-from anonrisk.cli import options, output_paths
+from anonrisk.cli import options, output
 from anonrisk.cli.deliver import write
 from anonrisk.cli.next_steps import as_text, to_check
-from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.output import Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
 def _output_path(args: argparse.Namespace) -> Path | None:
     """Read where the draft goes; before any data, as all usage."""
     if args.draft is not None:
-        return output_paths.policy_path("--output", args.draft, args.table, force=args.force)
+        return output.policy_path("--output", args.draft, args.table, force=args.force)
     if args.force:
         raise ArgumentError("--force goes with --output")
     return None

@@ -10,7 +10,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.cli import options
-from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.output import Outcome
 from anonrisk.core.columns import nearest
 from anonrisk.core.render import shown
 from anonrisk.datasets import examples

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
-from anonrisk.cli import STARTED_BY, options, output_paths
+from anonrisk.cli import STARTED_BY, options, output
 from anonrisk.cli.commands import check
 from anonrisk.cli.documents import load_policy
-from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.output import Outcome
 from anonrisk.cli.page_file import write_page
 from anonrisk.cli.source import said_of, wanted
 from anonrisk.core.render import shown
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Count once and write the page; where that fails, one that says so."""
     if args.serve:
         return _serve(args, source)
-    path = str(output_paths.outside_table("--output", args.page, args.table))
+    path = str(output.outside_table("--output", args.page, args.table))
     made = write_page(Explorer, path, args.title, lambda: _explorer(args, source))
     document = Outcome.of(written=args.page, **made.to_dict()).document
     said = "".join(f"{line}\n" for line in said_of(source.inferred))

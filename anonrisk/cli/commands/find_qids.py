@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import anonrisk
 from anonrisk.cli import options
-from anonrisk.cli.outcome import CODES, Outcome
+from anonrisk.cli.output import CODES, Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.errors import ArgumentError
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anonrisk.cli import options
-from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.output import Outcome
 from anonrisk.core.render import shown
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.cli import options
 from anonrisk.cli.next_steps import as_text, to_check
-from anonrisk.cli.outcome import CODES, Outcome
+from anonrisk.cli.output import CODES, Outcome
 from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, ManifestError
 from anonrisk.policy import Policy, Verdict

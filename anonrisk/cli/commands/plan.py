@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
-from anonrisk.cli import options, output_paths
+from anonrisk.cli import options, output
 from anonrisk.cli.commands.check import table_of
 from anonrisk.cli.documents import load_policy, read_plan, require_hierarchies, scales_of
 from anonrisk.cli.next_steps import after_plan, as_text
-from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.output import Outcome
 from anonrisk.cli.source import said_of, text_format, wanted, wanted_for_plan
 from anonrisk.core.render import shown, visible
 from anonrisk.core.types import Loss, PlanMethod
@@ -205,7 +205,7 @@ def _output_path(args: argparse.Namespace) -> tuple[Path, str] | None:
         if args.force:
             raise ArgumentError("--force goes with --apply")
         return None
-    return output_paths.table_path("--apply", args.apply, args.table, force=args.force)
+    return output.table_path("--apply", args.apply, args.table, force=args.force)
 
 
 def write_table(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import anonrisk
 from anonrisk.cli import options
-from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.output import Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.errors import ArgumentError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.cli import options
-from anonrisk.cli.outcome import CODES, Outcome
+from anonrisk.cli.output import CODES, Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.errors import StoreError
 

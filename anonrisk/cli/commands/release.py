@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.cli import options, output_paths
+from anonrisk.cli import options, output
 from anonrisk.cli.deliver import write_or_refuse
 from anonrisk.cli.next_steps import after_release, as_text
-from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.output import Outcome
 from anonrisk.cli.page_file import write_page
 from anonrisk.core.arguments import day_of
 from anonrisk.core.render import shown
@@ -233,7 +233,7 @@ def _check(args: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     if args.page is None:
         page()
     else:
-        output_paths.outside_table("--output", args.page, output_paths.of_release(args))
+        output.outside_table("--output", args.page, output.of_release(args))
         write_page(Report, args.page, release.name, page)
     outcome = _judged(args, results[0])
     if args.page is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import anonrisk
-from anonrisk.cli import options, output_paths
+from anonrisk.cli import options, output
 from anonrisk.cli.commands import check
 from anonrisk.cli.next_steps import explain_command
-from anonrisk.cli.outcome import CODES, Outcome
+from anonrisk.cli.output import CODES, Outcome
 from anonrisk.cli.page_file import write_page
 from anonrisk.cli.source import wanted
 from anonrisk.core import progress
@@ -54,7 +54,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
 
 def run(args: argparse.Namespace, source: Source) -> Outcome:
     """Measure once and write the report; where that fails, one that says so."""
-    path = str(output_paths.outside_table("--output", args.page, args.table))
+    path = str(output.outside_table("--output", args.page, args.table))
     made = write_page(Report, path, args.title, lambda: _report(args, source))
     # A policy that only advises is no gate: that its page was written is all that is asked for.
     advised = args.policy is not None and check.policy_of(args).advisory

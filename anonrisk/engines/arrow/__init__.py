@@ -27,9 +27,8 @@ from anonrisk.engines.reading.storage import n_unused
 from anonrisk.errors import EngineError
 from anonrisk.measures.counts import question as questions
 from anonrisk.measures.counts.change import LabelsAsColumns, LeaveOut, MinimalUniques, RowsAmong
-from anonrisk.measures.counts.keyed import KeyedTally
+from anonrisk.measures.counts.keyed import KeyedTally, SketchTally
 from anonrisk.measures.counts.schema import Schema, Stored
-from anonrisk.measures.counts.sketch import SketchTally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,23 +1,38 @@
-"""The classes of some columns as codes with counts: made once, then generalised by arithmetic."""
+"""The classes of some columns as codes with counts, generalised by arithmetic, or keyed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import field
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonrisk.core import radix
-from anonrisk.engines.numpy.count import is_dense, tally_keys
+from anonrisk.core.frozen import dataclass
+from anonrisk.engines.numpy.count import Encoded, is_dense, runs_of, tally_keys
 from anonrisk.engines.renumber import closed_up
+from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
 from anonrisk.measures.counts.tally import Domain, Tally
+from anonrisk.pseudonyms.encoding import (
+    class_hashes,
+    encoded,
+    letter_of,
+    person_hashes,
+    placed,
+    value_hashes,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
+    from anonrisk.core.types import Booleans
     from anonrisk.engines.numpy.table import CodedTable, Codes
+    from anonrisk.measures.counts.change import RowsOfPersons
+    from anonrisk.pseudonyms.encoding import Hashes
 
     Integers = NDArray[np.int64]
 
@@ -92,3 +107,123 @@ def _domain(table: CodedTable, name: Name, coded: Codes, rows: Integers) -> tupl
     rank[order] = np.arange(len(known))
     rank[len(known)] = len(known)
     return Domain(kind, order if kind == "other" else values[order]), rank[number]
+
+
+@dataclass(frozen=True)
+class _Hashed:
+    """Hashes, ascending and each once, and of every counted row the place of its own."""
+
+    hashes: Hashes
+    place: Integers
+
+    def of(self, rows: Integers) -> Hashes:
+        return self.hashes[self.place[rows]]
+
+
+def keyed(table: CodedTable, asked: KeyedTally) -> KeyedCounts:
+    """Count the classes of a table under keyed hashes."""
+    question = asked.question
+    more = dict.fromkeys(asked.sensitive, "sensitive column")
+    columns = Encoded.of(table, question, more)
+    cells = _Cells(table, columns, columns.rows(question.qid))
+    classes, unit = _hashed_classes(cells, asked), question.unit
+    persons = None
+    if unit is not None:
+        persons = cells.hashed(unit, partial(person_hashes, asked.key))
+    parts = [classes] if persons is None else [classes, persons]
+    first, rows = _entries(parts)
+    values = {}
+    for name in asked.sensitive:
+        hashed = cells.hashed(name, partial(value_hashes, asked.key, name))
+        here, counts = _entries([*parts, hashed])
+        who = None if persons is None else persons.of(here)
+        values[name] = KeyedValues(classes.of(here), who, hashed.of(here), counts)
+    return KeyedCounts(
+        question.qid,
+        unit,
+        asked.sensitive,
+        question.missing,
+        cells.kinds,
+        classes.of(first),
+        None if persons is None else persons.of(first),
+        rows,
+        values,
+        len(cells.rows),
+        len(table) - len(cells.rows),
+    )
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The cells behind the codes of the rows that are counted."""
+
+    table: CodedTable
+    columns: Encoded
+    rows: Integers
+    # Filled as columns are encoded.
+    kinds: dict[Name, str] = field(default_factory=dict)
+
+    def encoded(self, name: Name, rows: Integers) -> tuple[list[bytes], Integers]:
+        """Encode the distinct cells of some rows, and give each row the number of its own."""
+        column = self.columns.columns[name]
+        codes, n_codes = _numbered(column.values[rows], column.cardinality)
+        holder = np.empty(n_codes, dtype=np.int64)
+        holder[codes] = rows
+        cells = encoded(self.table.cells(name, holder), name)
+        self.kinds[name] = letter_of(cells, name)
+        return cells, codes
+
+    def hashed(self, name: Name, make: Callable[[list[bytes]], Hashes]) -> _Hashed:
+        cells, codes = self.encoded(name, self.rows)
+        hashes, place = placed(make(cells))
+        return _Hashed(hashes, place[codes])
+
+
+def _hashed_classes(cells: _Cells, asked: KeyedTally) -> _Hashed:
+    qid = asked.question.qid
+    keys, bound = cells.columns.keys(qid)
+    number, n_classes = _numbered(keys[cells.rows], bound)
+    holder = np.empty(n_classes, dtype=np.int64)
+    holder[number] = cells.rows
+    columns = []
+    for name in qid:
+        result, codes = cells.encoded(name, holder)
+        columns.append(np.array(result, dtype=object)[codes].tolist())
+    hashes, place = placed(class_hashes(asked.key, qid, columns))
+    return _Hashed(hashes, place[number])
+
+
+def rows_of_persons(table: CodedTable, asked: RowsOfPersons) -> Booleans:
+    """Mark the records of some persons."""
+    unit = asked.unit
+    codes, n_codes = closed_up(table.codes({unit: "unit"})[unit].values)
+    holder = np.empty(n_codes, dtype=np.int64)
+    holder[codes] = np.arange(len(codes))
+    hashes = person_hashes(asked.key, encoded(table.cells(unit, holder), unit))
+    there = {*map(tuple, asked.hashes.tolist())}
+    marked = np.fromiter((tuple(row) in there for row in hashes.tolist()), bool, n_codes)
+    return marked[codes]
+
+
+def _numbered(keys: NDArray[Any], bound: int) -> tuple[Integers, int]:
+    """Renumber keys without gaps, in whatever order is cheap."""
+    if not is_dense(bound, len(keys)):
+        return closed_up(keys)
+    there = np.zeros(bound, dtype=np.int64)
+    there[keys] = 1
+    numbers = np.cumsum(there)
+    return numbers[keys] - 1, int(numbers[-1])
+
+
+def _entries(parts: Sequence[_Hashed]) -> tuple[Integers, Integers]:
+    """Return a counted row of each distinct combination, sorted by hashes, and its row count."""
+    keys, bound = radix.keys_of((part.place, max(len(part.hashes), 1)) for part in parts)
+    if is_dense(bound, len(keys)):
+        counts = np.bincount(keys)
+        row = np.empty(len(counts), dtype=np.int64)
+        row[keys] = np.arange(len(keys))
+        present = np.flatnonzero(counts)
+        return row[present], counts[present]
+    order = np.argsort(keys, kind="stable")
+    starts = runs_of(keys[order])
+    return order[starts], np.diff(starts, append=len(order))

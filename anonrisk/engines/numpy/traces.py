@@ -12,12 +12,12 @@ from anonrisk.core.render import count_of
 from anonrisk.engines.limits import tied_times
 from anonrisk.engines.numpy.count import histogram, runs_of
 from anonrisk.engines.renumber import closed_up
-from anonrisk.measures.counts.traces import MEASURED, LinkCounts, StepCounts, TraceCounts
+from anonrisk.measures.counts.question import MEASURED, LinkCounts, StepCounts, TraceCounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.measures.counts.traces import LinkQuestion, TraceQuestion
+    from anonrisk.measures.counts.question import LinkQuestion, TraceQuestion
 
     Integers = NDArray[np.int64]
     Flags = NDArray[np.bool_]

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
     from anonrisk.core.column_roles import Roles
     from anonrisk.measures.counts.class_profiles import ValueCounts
-    from anonrisk.measures.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
+    from anonrisk.measures.counts.question import (
+        LinkCounts,
+        LinkQuestion,
+        TraceCounts,
+        TraceQuestion,
+    )
 
 
 @guarded
@@ -80,10 +85,9 @@ class PandasEngine:
 
     def tally(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count or sum over the classes of some columns."""
-        from anonrisk.engines.numpy import keyed, match
+        from anonrisk.engines.numpy import match
         from anonrisk.engines.pandas import recode
-        from anonrisk.measures.counts.keyed import KeyedTally
-        from anonrisk.measures.counts.sketch import SketchCounts, SketchTally
+        from anonrisk.measures.counts.keyed import KeyedTally, SketchCounts, SketchTally
 
         match asked:
             case questions.ClassesWithValues(columns):
@@ -97,9 +101,9 @@ class PandasEngine:
             case questions.IfIndependent(question, fraction):
                 return match.independence(coded(frame), question, fraction)
             case KeyedTally():
-                return keyed.keyed(coded(frame), asked)
+                return tally.keyed(coded(frame), asked)
             case SketchTally():
-                whole = keyed.keyed(coded(frame), asked.whole)
+                whole = tally.keyed(coded(frame), asked.whole)
                 return SketchCounts.of_counts(asked, whole)
         raise refusals.unknown(asked)
 

@@ -70,7 +70,7 @@ def breaking(
 
 def of_persons(frame: pd.DataFrame, asked: RowsOfPersons) -> pd.DataFrame:
     """Select the records of some persons, or of all others."""
-    from anonrisk.engines.numpy.keyed import rows_of_persons
+    from anonrisk.engines.numpy.tally import rows_of_persons
 
     marked = rows_of_persons(PandasTable(frame), asked)
     return without_unused(frame.loc[~marked if asked.others else marked])

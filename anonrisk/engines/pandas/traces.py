@@ -27,9 +27,9 @@ from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import AnonRiskError, UnsupportedColumnError
-from anonrisk.measures.counts.question import Question
-from anonrisk.measures.counts.traces import (
+from anonrisk.measures.counts.question import (
     LinkCounts,
+    Question,
     TraceCounts,
     check_any,
     missing_items,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name
     from anonrisk.engines.numpy.table import Codes
-    from anonrisk.measures.counts.traces import LinkQuestion, TraceQuestion
+    from anonrisk.measures.counts.question import LinkQuestion, TraceQuestion
 
     Integers = NDArray[np.int64]
 

@@ -22,7 +22,7 @@ from anonrisk.core.frozen import dataclass
 from anonrisk.engines import refusals
 from anonrisk.engines.pushed.rows import Cells, any_missing, sum_where
 from anonrisk.errors import EmptyTableError, EngineError
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 from anonrisk.measures.counts.class_sizes import ClassCounts
 from anonrisk.measures.counts.question import Group
 from anonrisk.measures.formula import UP_TO
@@ -283,7 +283,7 @@ def _counted(
         # No more leaves than it takes to see that there are too many.
         number = f"dense_rank() over (partition by 0 order by g {UP_TO})"
         numbered = counted.select("*", group_number=number)
-        counted = numbered.where(f"group_number <= {bounds.MAX_GROUPS + 1}")
+        counted = numbered.where(f"group_number <= {question.MAX_GROUPS + 1}")
     rows = records.table.fetch_rows(counted, "count the classes")
     if records.by is not None and rows:
         refusals.check_groups(records.by, max(int(row["group_number"]) for row in rows))

@@ -20,7 +20,7 @@ from anonrisk.engines import refusals
 from anonrisk.engines.numpy.match import MatchedPairs, of_weights
 from anonrisk.engines.pushed.rows import Cells, any_missing, sum_where
 from anonrisk.errors import TooManyClassesError, UnsupportedColumnError
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 from anonrisk.measures.counts.class_sizes import ClassCounts
 from anonrisk.measures.counts.population import (
     GRID,
@@ -212,10 +212,10 @@ class Sides:
 
     def fetch(self, rows: Rows) -> list[Row]:
         """Fetch histograms of classes, as many rows as there are sizes."""
-        result = self.table.fetch_rows(rows, "match the classes", bounds.MAX_SIZES + 1)
-        if len(result) > bounds.MAX_SIZES:
+        result = self.table.fetch_rows(rows, "match the classes", question.MAX_SIZES + 1)
+        if len(result) > question.MAX_SIZES:
             raise TooManyClassesError(
-                f"the classes have more than {bounds.MAX_SIZES:,} different sizes and sums of "
+                f"the classes have more than {question.MAX_SIZES:,} different sizes and sums of "
                 "weights, too many to bring here; round the weights first"
             )
         return result

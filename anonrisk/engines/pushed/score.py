@@ -30,7 +30,7 @@ from anonrisk.engines.pushed.count import (
 from anonrisk.engines.pushed.rows import Numbered, sum_where
 from anonrisk.errors import ArgumentError, EngineError, TooManyProfilesError
 from anonrisk.measures import tcloseness
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question as questions
 from anonrisk.measures.counts.class_profiles import ValueCounts
 from anonrisk.measures.counts.class_sizes import ClassCounts
 from anonrisk.measures.counts.question import Scored
@@ -377,7 +377,7 @@ def profiles(table: PushedTable, question: Question, sensitive: Sensitive) -> Va
         # Any numbering will do; this one is the same in both statements.
         rank = "row_number() over (partition by 0 order by if(s is null, 1, 0), s) - 1"
         values = values.select("*", r=rank)
-    most = bounds.MAX_ORDERED + 1
+    most = questions.MAX_ORDERED + 1
     overall = table.fetch_rows(
         values.select("r", "t", *about.levels), "count the sensitive values", most
     )
@@ -417,8 +417,8 @@ def profiles(table: PushedTable, question: Question, sensitive: Sensitive) -> Va
 
 def _fetched(about: ClassValues, values: Rows, n_values: int) -> list[Row]:
     """Fetch each kind of class with its values, rank and count, and how many are alike."""
-    if n_values > bounds.MAX_ORDERED:
-        raise _too_many(f"{bounds.MAX_ORDERED:,} different values")
+    if n_values > questions.MAX_ORDERED:
+        raise _too_many(f"{questions.MAX_ORDERED:,} different values")
     records, summary = about.records, about.told_of_class()
     pairs = about.counted.look_up(values, "s").select("*", c="cast(c as bigint)")
     listed = pairs.list_pairs(
@@ -426,9 +426,9 @@ def _fetched(about: ClassValues, values: Rows, n_values: int) -> list[Row]:
     )
     sums = {**records.refusal_sums("n_rows", records.qs), **again(summary)}
     kinds = listed.group(*records.about, "entries", "n", classes="count(1)", **sums)
-    rows = records.table.fetch_rows(kinds, "count the profiles", bounds.MAX_PROFILES + 1)
-    if len(rows) > bounds.MAX_PROFILES:
-        raise _too_many(f"{bounds.MAX_PROFILES:,} kinds of class")
+    rows = records.table.fetch_rows(kinds, "count the profiles", questions.MAX_PROFILES + 1)
+    if len(rows) > questions.MAX_PROFILES:
+        raise _too_many(f"{questions.MAX_PROFILES:,} kinds of class")
     return rows
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.tally import tally as tally_of_rows
 from anonrisk.engines.pandas.table import PandasTable
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 from anonrisk.measures.counts.class_sizes import ClassCounts
 from anonrisk.measures.counts.tally import typed
 from anonrisk.measures.recode.edges import named_edges
@@ -61,7 +61,7 @@ def tally(
     Numbers go to fine bins and dates to months, of columns that may be; what is then still too much
     is refused.
     """
-    limit = limit or bounds.MAX_CLASSES
+    limit = limit or question.MAX_CLASSES
     kinds = table.kinds_of_values(columns)
     names = {name: f"q{i}" for i, name in enumerate(columns)}
     coarser: dict[Name, Any] = {}
@@ -86,7 +86,7 @@ def tally(
 def tallies(table: TalliedTable, sets: Sequence[Qid]) -> list[Tally]:
     """Count the classes of several sets of columns in one statement."""
     columns = tuple(dict.fromkeys(name for item in sets for name in item))
-    kinds, most = table.kinds_of_values(columns), bounds.MAX_CLASSES
+    kinds, most = table.kinds_of_values(columns), question.MAX_CLASSES
     names = {name: f"q{i}" for i, name in enumerate(columns)}
     # A grouping by two equal sets would count every record twice.
     numbers = {key: w for w, key in enumerate(dict.fromkeys(map(frozenset, sets)))}
@@ -109,7 +109,7 @@ def values_and_sizes(
     table: TalliedTable, columns: Qid, qid: Qid
 ) -> tuple[list[Tally], ClassCounts]:
     """Count each column, and the sizes of the classes of some of them, in one statement."""
-    kinds, most = table.kinds_of_values(columns), bounds.MAX_CLASSES
+    kinds, most = table.kinds_of_values(columns), question.MAX_CLASSES
     names = {name: f"q{i}" for i, name in enumerate(columns)}
     sets = [[names[name] for name in qid], *([q] for q in names.values())]
     counted = table.plain_cells(columns, {}).group_sets(sets, name="w", n="count(1)")
@@ -118,7 +118,7 @@ def values_and_sizes(
     size, m = "case when w = 0 then n else 0 end", "case when w = 0 then 1 else n end"
     rows = counted.select("w", **known, size=size, m=m)
     rows = rows.group("w", *names.values(), "size", n="sum(m)")
-    limit = (most + 1) * len(columns) + bounds.MAX_SIZES
+    limit = (most + 1) * len(columns) + question.MAX_SIZES
     fetched = table.fetch_rows(rows, "count the values of each column", limit)
     by_set: list[list[Row]] = [[] for _ in sets]
     for row in fetched:

@@ -29,8 +29,7 @@ from anonrisk.engines.spark.sqlframe import SqlFrameEngine
 from anonrisk.measures.counts import change as changes
 from anonrisk.measures.counts import question as questions
 from anonrisk.measures.counts.contents import CellContents, SomeTexts
-from anonrisk.measures.counts.keyed import KeyedTally
-from anonrisk.measures.counts.sketch import SketchTally
+from anonrisk.measures.counts.keyed import KeyedTally, SketchTally
 from anonrisk.pseudonyms.pseudonym import Pseudonymisation
 
 if TYPE_CHECKING:
@@ -40,7 +39,12 @@ if TYPE_CHECKING:
 
     from anonrisk.core.column_roles import Roles
     from anonrisk.measures.counts.class_profiles import ValueCounts
-    from anonrisk.measures.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
+    from anonrisk.measures.counts.question import (
+        LinkCounts,
+        LinkQuestion,
+        TraceCounts,
+        TraceQuestion,
+    )
 
 
 def frame_types() -> tuple[type, ...]:

@@ -29,7 +29,7 @@ from anonrisk.engines.spark import jobs
 from anonrisk.engines.spark.jobs import collect, guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rows import SparkTable, label_of
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question as questions
 from anonrisk.measures.counts.class_sizes import ClassCounts
 from anonrisk.measures.counts.population import WeightedClasses
 from anonrisk.measures.counts.question import Against, Group, LinkedCounts, Question
@@ -55,7 +55,7 @@ class SparkMatchedKeys:
         missing = [f"if(q{i} is null, {1 << i}L, 0L)" for i in range(len(qid))]
         self.pattern = self.f.expr(" | ".join(missing))
         distinct = self._records().select(self.pattern.alias("p")).distinct()
-        self.patterns = sorted(row["p"] for row in self.fetch(distinct, bounds.MAX_PATTERNS + 1))
+        self.patterns = sorted(row["p"] for row in self.fetch(distinct, questions.MAX_PATTERNS + 1))
         refusals.check_patterns(len(self.patterns))
 
     @property
@@ -128,7 +128,7 @@ def class_sizes_by(frame: DataFrame, question: Question, by: Name) -> list[list[
     with guarded("count the groups"):
         projection = Projection.of(frame)
         groups = projection.table.select(projection.column(by)).distinct()
-        n_groups = jobs.count(groups.limit(bounds.MAX_GROUPS + 1))
+        n_groups = jobs.count(groups.limit(questions.MAX_GROUPS + 1))
     refusals.check_groups(by, n_groups)
     return [
         refusals.in_order(
@@ -144,7 +144,7 @@ def _overlapping(
     """Count classes that overlap, because a missing cell matches every value."""
     with guarded("count the classes"):
         matched = SparkMatchedKeys(Projection.of(frame), qid, by)
-        rows = matched.fetch(matched.histogram(), bounds.MAX_SIZES + 1)
+        rows = matched.fetch(matched.histogram(), questions.MAX_SIZES + 1)
     refusals.check_sizes(len(rows))
     results: dict[Any, list[Row]] = defaultdict(list) if by is not None else {None: []}
     for row in sorted(rows, key=lambda row: row["size"]):
@@ -231,7 +231,7 @@ def weighted(frame: DataFrame, question: Question, weight: Name) -> WeightedClas
 
 
 # A cluster shuffles more than one process holds.
-MOST = 100 * bounds.MAX_COMBINATIONS
+MOST = 100 * questions.MAX_COMBINATIONS
 _KINDS = {
     **dict.fromkeys(("byte", "short", "integer", "long"), "integer"),
     **dict.fromkeys(("string", "char", "varchar"), "text"),

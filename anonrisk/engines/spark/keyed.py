@@ -15,9 +15,15 @@ import numpy as np
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.spark.jobs import collect, guarded
 from anonrisk.engines.spark.project import Projection, instant
-from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
+from anonrisk.measures.counts.keyed import (
+    ALL,
+    KeyedCounts,
+    KeyedTally,
+    KeyedValues,
+    SketchCounts,
+    Smallest,
+)
 from anonrisk.measures.counts.question import Question
-from anonrisk.measures.counts.sketch import ALL, SketchCounts, Smallest
 from anonrisk.pseudonyms import encoding
 
 if TYPE_CHECKING:
@@ -27,7 +33,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.measures.counts.change import RowsOfPersons
-    from anonrisk.measures.counts.sketch import SketchTally
+    from anonrisk.measures.counts.keyed import SketchTally
 
 _LETTERS = {
     **dict.fromkeys(("string", "char", "varchar", "void"), "s"),

@@ -1,4 +1,4 @@
-"""Sources of Spark to a table, and a result to where Spark can write: for spark-submit jobs."""
+"""Sources of Spark to a table, a result to where Spark can write, and micro-batches."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from urllib.parse import unquote
 
 from anonrisk.core.column_roles import Roles
 from anonrisk.engines.reading import files
-from anonrisk.engines.spark import lines, read_csv, read_json, schema
-from anonrisk.engines.spark.jobs import collect, guarded, run
+from anonrisk.engines.spark import lines, read_text, schema
+from anonrisk.engines.spark.jobs import collect, count, guarded, run
 from anonrisk.engines.spark.project import Projection
-from anonrisk.errors import ArgumentError, UnreadableTableError
+from anonrisk.errors import ArgumentError, RoleConflictError, UnreadableTableError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -327,10 +327,10 @@ def _text(
     lines.refuse_foreign(source.names)
     folders = _folders(source.paths, source.names, source.options)
     if format == "csv":
-        frame, n_inside = read_csv.read(source, wanted, text, folders)
+        frame, n_inside = read_text.read_csv(source, wanted, text, folders)
     else:
         source.spark.conf.set(_CASES, "true")
-        frame = read_json.read(source, wanted, folders)
+        frame = read_text.read_json(source, wanted, folders)
         n_inside = len(frame.columns) - len(folders)
     return typed(frame, wanted, text, n_inside, csv=format == "csv")
 
@@ -435,3 +435,42 @@ def _options(format: str) -> dict[str, str]:  # noqa: A002
     if format not in _FILES:
         return {}
     return {**NOTHING_IGNORED, **({"mergeSchema": "true"} if format == "parquet" else {})}
+
+
+# The folder of a batch, which is a column for whoever reads all of them.
+COLUMN = "batch_id"
+
+
+def place_of(root: str, batch_id: int) -> str:
+    """Name the folder of a batch."""
+    return f"{root.rstrip('/')}/{COLUMN}={batch_id}"
+
+
+def stored(batch: DataFrame, place: str) -> DataFrame:
+    """Write a batch in place of an earlier attempt, and give what was written.
+
+    A batch is a recipe: computed once more it may be another one than was checked.
+    """
+    if COLUMN in batch.columns:
+        raise RoleConflictError(
+            f"column {COLUMN!r} would be lost: folders of batches have that name; rename it first"
+        )
+    with guarded("store a batch"):
+        _write(schema.without_others(batch), place)
+        return batch.sparkSession.read.options(**NOTHING_IGNORED).parquet(place)
+
+
+def n_rows(batch: DataFrame) -> int:
+    """Count the rows of a batch that was stored."""
+    with guarded("count the rows of a batch"):
+        return count(batch)
+
+
+def emptied(batch: DataFrame, place: str) -> None:
+    """Leave a folder that has the columns of a batch and none of its rows."""
+    with guarded("empty the folder of a batch"):
+        _write(schema.without_others(batch).limit(0), place)
+
+
+def _write(table: DataFrame, place: str) -> None:
+    run(table.sparkSession, lambda: table.write.mode("overwrite").parquet(place))

@@ -26,8 +26,8 @@ from anonrisk.measures.recode import (
     TopBottom,
     ZipArea,
 )
+from anonrisk.measures.recode.kinds import ZIP
 from anonrisk.measures.recode.recoding import of_earlier
-from anonrisk.measures.recode.texts import ZIP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,7 +17,7 @@ from anonrisk.engines.spark.project import Projection, modules
 from anonrisk.engines.spark.recode import counted, day, expression, in_bins, kind_of, replaced
 from anonrisk.engines.spark.rewrite import refusing
 from anonrisk.engines.spark.tally import brought, cell
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 from anonrisk.measures.counts.tally import PlacedTally, typed
 from anonrisk.measures.recode import Keep, Star
 from anonrisk.measures.recode.recoding import MARKER
@@ -69,7 +69,7 @@ def classes(frame: DataFrame, asked: ClassesInRegions) -> PlacedTally | None:
             n_regions = 1 if asked.regions is None else len(asked.regions)
             return _packed(table, [region, *placed], [n_regions, *n_places])
         cells = [region, *placed, *(cell(projection, name) for name in asked.values)]
-        result = brought(table, dict(enumerate(cells)), bounds.MAX_CLASSES)
+        result = brought(table, dict(enumerate(cells)), question.MAX_CLASSES)
     if result is None:
         return None
     rows, counts = result
@@ -107,7 +107,7 @@ def _packed(table: DataFrame, cells: list[Any], sizes: list[int]) -> PlacedTally
         name: np.concatenate([np.zeros(0, np.int64), *(np.asarray(row[name]) for row in rows)])
         for name in (*names, "n")
     }
-    if len(columns["n"]) > bounds.MAX_PLACED:
+    if len(columns["n"]) > question.MAX_PLACED:
         return None
     places = [
         number.astype(np.int64) - 1

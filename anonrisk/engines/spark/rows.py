@@ -17,7 +17,7 @@ from anonrisk.engines.pushed import rows as steps
 from anonrisk.engines.spark.jobs import collect, count, guarded
 from anonrisk.engines.spark.project import Projection, modules
 from anonrisk.measures import tcloseness
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 from anonrisk.measures.formula import ALL
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def split_by_arrays(table: PushedTable, rows: Rows, values: Rows, column: Name) 
     A grid says how many shares of the table are below the cell in which one lies; those inside the
     cell are searched by halves. See `measures.tcloseness.ordered`.
     """
-    most = bounds.MAX_ORDERED + 1
+    most = question.MAX_ORDERED + 1
     counted = table.fetch_rows(values.select("r", "t"), "rank the sensitive values", most)
     refusals.check_ordered(column, len(counted))
     counts = [row["t"] for row in sorted(counted, key=lambda row: row["r"])]

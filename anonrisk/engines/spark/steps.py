@@ -26,7 +26,7 @@ from anonrisk.errors import (
     TooManyRecordsError,
     UnsupportedColumnError,
 )
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 from anonrisk.measures.counts.change import CellSuppression, ChosenCells
 from anonrisk.measures.counts.tally import DATES, MICROSECONDS, NUMBERS
 
@@ -238,9 +238,9 @@ def _chosen(frame: DataFrame, change: ChosenCells) -> DataFrame:
     """Make cells missing that a function chooses by the keys of the table, on the driver."""
     projection, qid = Projection.of(frame), change.question.qid
     cells = {name: cell(projection, name) for name in qid}
-    result = brought(projection.table, cells, bounds.MAX_CLASSES)
+    result = brought(projection.table, cells, question.MAX_CLASSES)
     if result is None:
-        raise refusals.too_many_classes(bounds.MAX_CLASSES)
+        raise refusals.too_many_classes(question.MAX_CLASSES)
     rows, counts = result
     if not len(rows):
         return frame

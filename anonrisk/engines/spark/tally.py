@@ -12,7 +12,7 @@ from anonrisk.engines.spark.project import Projection, instant
 from anonrisk.engines.spark.recode import day, in_bins, kind_of, type_of
 from anonrisk.engines.spark.rows import SparkTable
 from anonrisk.errors import ArgumentError, TooManyClassesError, TooManyValuesError
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 from anonrisk.measures.counts.tally import DATES, NUMBERS
 from anonrisk.measures.recode import Bins
 from anonrisk.measures.recode.edges import bins_at
@@ -110,7 +110,7 @@ def _collapsed(projection: Projection, names: Qid) -> dict[Name, Any]:
             collapsed[name] = (
                 month if date else (f.unix_date(month).cast("long") * f.lit(86_400_000_000))
             )
-    for name, cuts in zip(numbers, _cuts(projection, numbers, bounds.FINE_BINS), strict=True):
+    for name, cuts in zip(numbers, _cuts(projection, numbers, question.FINE_BINS), strict=True):
         whole = kind_of(projection, name) == "whole"
         edges, inside = pushed_tally.fine_bins(cuts, whole=whole)
         if edges:
@@ -145,10 +145,10 @@ def _cuts(projection: Projection, names: list[Name], n_bins: int) -> list[list[f
 def values_of(frame: DataFrame, name: Name) -> Tally:
     """Count the different values of one column, if they are not too many."""
     try:
-        return tally(frame, (name,), limit=bounds.MAX_ORDERED)
+        return tally(frame, (name,), limit=question.MAX_ORDERED)
     except TooManyClassesError:
         raise TooManyValuesError(
-            f"column {name!r} has more than {bounds.MAX_ORDERED:,} different values, too many to "
+            f"column {name!r} has more than {question.MAX_ORDERED:,} different values, too many to "
             "bring to the driver; round or bin them first"
         ) from None
 

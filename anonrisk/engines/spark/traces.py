@@ -22,7 +22,7 @@ from anonrisk.core.progress import tell
 from anonrisk.engines.limits import check_moment, missing_time, tied_times
 from anonrisk.engines.spark.jobs import collect, guarded
 from anonrisk.engines.spark.project import Projection, clock, on_calendar, whole_part
-from anonrisk.measures.counts.traces import (
+from anonrisk.measures.counts.question import (
     LinkCounts,
     StepCounts,
     TraceCounts,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.measures.counts.traces import LinkQuestion, TraceQuestion
+    from anonrisk.measures.counts.question import LinkQuestion, TraceQuestion
 
 
 class Linked:

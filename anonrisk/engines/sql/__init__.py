@@ -19,12 +19,10 @@ from anonrisk.engines.refusals import LIMITS, OTHER_CELLS, WILDCARD, refused
 from anonrisk.engines.sql import contents, rewrite, sets, tally
 from anonrisk.engines.sql.schema import SqlSchema
 from anonrisk.engines.sql.table import SqlTable
-from anonrisk.measures.counts import bounds
 from anonrisk.measures.counts import change as changes
 from anonrisk.measures.counts import question as questions
 from anonrisk.measures.counts.contents import CellContents, SomeTexts
-from anonrisk.measures.counts.keyed import KeyedTally
-from anonrisk.measures.counts.sketch import SketchTally
+from anonrisk.measures.counts.keyed import KeyedTally, SketchTally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +94,7 @@ class SqlEngine:
             case questions.ClassesOfSets(each):
                 return tally.tallies(table, each)
             case questions.ClassesInRegions() | questions.ValuesAndSizes():
-                raise refusals.too_many_classes(bounds.MAX_CLASSES, tally.OUT)
+                raise refusals.too_many_classes(questions.MAX_CLASSES, tally.OUT)
             case questions.SumsOfWeights(question, weight):
                 return pushed_population.weighted(table, question, weight)
             case questions.IfIndependent(question, fraction):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from anonrisk.engines.sql.cells import let_look
 from anonrisk.engines.sql.rewrite import own
+from anonrisk.engines.sql.schema import let_look
 from anonrisk.engines.sql.sets import kinds_of
 from anonrisk.engines.sql.table import kind_of_cells
 from anonrisk.measures.counts import contents as rules

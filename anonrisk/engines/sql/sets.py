@@ -19,9 +19,9 @@ from anonrisk.engines import refusals
 from anonrisk.engines.pushed.count import Histogram, lost_rows, set_histograms
 from anonrisk.engines.pushed.rows import Made
 from anonrisk.engines.refusals import ROWS_READ_AGAIN, refused
-from anonrisk.engines.sql import cells
-from anonrisk.engines.sql.cells import double, let_look, matches
+from anonrisk.engines.sql import schema
 from anonrisk.engines.sql.rewrite import MARK, check_marks, check_new, own, with_marks
+from anonrisk.engines.sql.schema import double, let_look, matches
 from anonrisk.engines.sql.table import any_missing, kind_of_cells, look
 from anonrisk.engines.sql.text import check_logarithms
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
@@ -180,7 +180,7 @@ def coarser(searched: SearchedColumns, n_values: Sequence[int]) -> _Coarser:
     numbers = {
         i: number
         for (i, cell), kind in zip(enumerate(searched.cells), searched.kinds.values(), strict=True)
-        if i not in texts and (number := cells.as_number(table, cell, kind)) is not None
+        if i not in texts and (number := schema.as_number(table, cell, kind)) is not None
     }
     facts: dict[int, list[Any]] = {}
     for first in range(0, len(held), _MOST_COLUMNS // 3):
@@ -211,11 +211,11 @@ def _facts(
     and how many are no day.
     """
     if texts:
-        cells.let_look(searched.table)
+        schema.let_look(searched.table)
     columns = {f"x{i}": cell for i, cell in {**texts, **numbers}.items()}
     for i, text in texts.items():
         for kind, pattern in (("code", CODE), ("day", DAY)):
-            columns[f"{kind}{i}"] = cells.contains(searched.table, text, pattern)
+            columns[f"{kind}{i}"] = schema.contains(searched.table, text, pattern)
     if not columns:
         return {}
     seen = searched.rows(**columns).subquery().c
@@ -260,7 +260,7 @@ def _of_texts(
     if how is None:
         return None
     # Found again by their counts, so that no word stands in the text of a statement.
-    by_letters = cells.by_letters(searched.table, words.c.x)
+    by_letters = schema.by_letters(searched.table, words.c.x)
     order = (
         counted.order_by(sa.func.count().desc(), by_letters.asc()).limit(len(how.words)).subquery()
     )

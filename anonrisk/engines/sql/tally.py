@@ -20,11 +20,11 @@ from anonrisk.engines.keyed import Batch
 from anonrisk.engines.pushed import tally as pushed_tally
 from anonrisk.engines.pushed.rows import Made
 from anonrisk.engines.refusals import SQLITE_STATE, refused
-from anonrisk.engines.sql.cells import LARGEST, double
 from anonrisk.engines.sql.dialects import NANOSECONDS
+from anonrisk.engines.sql.schema import LARGEST, double
 from anonrisk.engines.sql.table import kind_of_cells
 from anonrisk.errors import UnsupportedColumnError
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 from anonrisk.measures.counts.tally import DATES, NUMBERS
 from anonrisk.pseudonyms.encoding import refused as no_letter
 
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.pushed.rows import Row, Rows
     from anonrisk.engines.sql.table import SqlTable
-    from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally
-    from anonrisk.measures.counts.sketch import SketchCounts, SketchTally
+    from anonrisk.measures.counts.keyed import KeyedCounts, KeyedTally, SketchCounts, SketchTally
     from anonrisk.measures.counts.tally import Tally
 
 # Where classes would have to be brought.
@@ -136,7 +135,7 @@ class _TalliedSqlTable:
 
     def _cuts(self, name: Name, number: Any) -> list[float]:
         """Find the ends of fine parts of the same number of records; nothing if none is known."""
-        parts = sa.func.ntile(bounds.FINE_BINS).over(order_by=number.asc())
+        parts = sa.func.ntile(question.FINE_BINS).over(order_by=number.asc())
         rows = sa.select(number.label("x"), parts.label("b")).select_from(self.table.source)
         subquery = rows.where(number.is_not(None)).subquery("n")
         infinite = sa.or_(subquery.c.x > double(LARGEST), subquery.c.x < double(-LARGEST))

@@ -1,4 +1,4 @@
-"""How the cells of a column look: expressions and check digits to count them by.
+"""How the cells of a column look, and which columns look like direct identifiers.
 
 The expressions are written so that Python, Java, RE2 and PostgreSQL read them alike, also inside a
 text of SQL: no classes of Unicode, no looking ahead, no backslash.
@@ -6,6 +6,8 @@ text of SQL: no classes of Unicode, no looking ahead, no backslash.
 A rule is written once, over the codes of a number's signs without its separators. Given arrays, it
 answers for many numbers at once; given texts of SQL (`SqlText`), or whatever else has its methods,
 it writes the expression that a database or Spark computes.
+
+A shape is a hint for a person to look at, no proof.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core.frozen import dataclass
+from anonrisk.core.render import with_article
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -469,3 +472,56 @@ CHECKED = (
     CheckedNumber("Italian tax code", "16 signs", _italian, 1 / 26),
     CheckedNumber("Finnish identity code", "a date and signs", _finnish, 1 / 31),
 )
+
+# More than this share of the values are different, or have the shape. Chosen, as the next: a column
+# that is named without need costs a look, one that is missed may be published.
+NEARLY_ALL = 0.95
+# Numbers that only look like a telephone's or a person's must also differ in this share of records.
+MOSTLY_DIFFERENT = 0.5
+
+# Any long number has these shapes.
+WEAK = ("telephone number", "national id")
+
+
+def reason(shape: Shape, n_different: int) -> str | None:
+    """Return why a column looks like a direct identifier; None if it does not.
+
+    Parameters
+    ----------
+    shape : Shape
+        What an engine saw.
+    n_different : int
+        Number of different values, a missing one not among them.
+
+    Examples
+    --------
+    >>> from anonrisk.measures.counts.shapes import Shape
+    >>> reason(Shape(1000, {"e-mail address": 990}), 200)
+    'looks like an e-mail address'
+    >>> reason(Shape(1000), 999)
+    'nearly every value is different'
+    """
+    kind = kind_of(shape, n_different)
+    if kind is not None:
+        return f"looks like {with_article(kind)}"
+    if shape.n_known >= ENOUGH and n_different >= NEARLY_ALL * shape.n_known:
+        return "nearly every value is different"
+    return None
+
+
+def kind_of(shape: Shape, n_different: int) -> str | None:
+    """Name the kind of identifier that a column has the shape of; None if it has none.
+
+    Examples
+    --------
+    >>> from anonrisk.measures.counts.shapes import Shape
+    >>> kind_of(Shape(1000, {"e-mail address": 990}), 200)
+    'e-mail address'
+    """
+    if shape.n_known < ENOUGH:
+        return None
+    for kind, n_matches in shape.matches.items():
+        weak = kind in WEAK and n_different < MOSTLY_DIFFERENT * shape.n_known
+        if n_matches >= NEARLY_ALL * shape.n_known and not weak:
+            return kind
+    return None

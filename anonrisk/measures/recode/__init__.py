@@ -1,6 +1,18 @@
 """Recodings as data: what becomes of the values of one column, the same on every engine."""
 
-from anonrisk.measures.recode.kinds import Bins, DatePart, Keep, Level, Star, TopBottom, from_dict
+from anonrisk.measures.recode.kinds import (
+    Bins,
+    DatePart,
+    Keep,
+    KeepCommon,
+    Level,
+    MergeRare,
+    Prefix,
+    Star,
+    TopBottom,
+    ZipArea,
+    from_dict,
+)
 from anonrisk.measures.recode.quantiles import (
     normalised_error,
     quantile_map,
@@ -10,7 +22,6 @@ from anonrisk.measures.recode.quantiles import (
     sampled_quantiles,
 )
 from anonrisk.measures.recode.recoding import Recoding
-from anonrisk.measures.recode.texts import KeepCommon, MergeRare, Prefix, ZipArea
 
 __all__ = [
     "Bins",

@@ -16,13 +16,13 @@ from anonrisk.core.render import percent
 from anonrisk.errors import PlanError
 from anonrisk.measures.recode import Keep, Star
 from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values, shares
+from anonrisk.planning.class_rules import ClassRule, Requirements, beside
 from anonrisk.planning.goals import budgets, outcome, with_rules
 from anonrisk.planning.lattice.lattice import Lattice
 from anonrisk.planning.lattice.offer import offers
 from anonrisk.planning.losses import ENTROPY, RANGE, CellLoss, ClassLoss, GroupedColumn
 from anonrisk.planning.outcome import PlanOutcome, RecodedColumn, bits_kept, steps_of
 from anonrisk.planning.regions.part import PersonTally
-from anonrisk.planning.suppress.class_rules import ClassRule, Requirements, beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,6 +10,7 @@ import numpy as np
 
 from anonrisk.core import radix
 from anonrisk.core.frozen import dataclass
+from anonrisk.planning.class_rules import Coded, KeptClasses
 from anonrisk.planning.losses import (
     CellLoss,
     ClassLoss,
@@ -18,7 +19,6 @@ from anonrisk.planning.losses import (
     RangeLoss,
     tidy,
 )
-from anonrisk.planning.suppress.class_rules import Coded, KeptClasses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from anonrisk.core.types import Booleans, Floats, Integers
     from anonrisk.measures.counts.tally import Domain, Tally
     from anonrisk.measures.recode import Recoding
+    from anonrisk.planning.class_rules import Requirements
     from anonrisk.planning.losses import Loss
-    from anonrisk.planning.suppress.class_rules import Requirements
 
     Node = tuple[int, ...]
 

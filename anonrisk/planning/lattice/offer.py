@@ -36,9 +36,8 @@ from anonrisk.measures.recode.edges import (
     with_records,
     without_tails,
 )
-from anonrisk.measures.recode.kinds import PARTS
+from anonrisk.measures.recode.kinds import PARTS, ZIP
 from anonrisk.measures.recode.recoding import of_others, of_rest
-from anonrisk.measures.recode.texts import ZIP
 from anonrisk.planning.regions.part import PersonTally
 
 if TYPE_CHECKING:

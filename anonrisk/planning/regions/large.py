@@ -10,7 +10,7 @@ import numpy as np
 
 from anonrisk.core.frozen import dataclass
 from anonrisk.errors import PlanError, TooManyClassesError
-from anonrisk.measures.counts import bounds
+from anonrisk.measures.counts import question
 from anonrisk.measures.counts.question import (
     ClassesInRegions,
     ClassesWithValues,
@@ -18,14 +18,13 @@ from anonrisk.measures.counts.question import (
     ValuesAndSizes,
 )
 from anonrisk.measures.counts.tally import Margins
+from anonrisk.planning.class_rules import beside
 from anonrisk.planning.losses import entropy_of
 from anonrisk.planning.outcome import PlanOutcome
-from anonrisk.planning.regions.axes import Ladder, Ruler, axis_of
+from anonrisk.planning.regions.axes import Ladder, RegionTree, Ruler, axis_of
 from anonrisk.planning.regions.mondrian import cut_further
 from anonrisk.planning.regions.multidimensional import limit_of, outcome_of, placed, regions_of
 from anonrisk.planning.regions.part import CutRule, RegionPart
-from anonrisk.planning.regions.tree import RegionTree
-from anonrisk.planning.suppress.class_rules import beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,13 +35,12 @@ if TYPE_CHECKING:
     from anonrisk.measures.counts.class_sizes import ClassCounts
     from anonrisk.measures.counts.tally import Domain, PlacedTally, Tally
     from anonrisk.measures.recode.regions import Regions
-    from anonrisk.planning.goal import SensitiveGoal
+    from anonrisk.planning.class_rules import SensitiveGoal
     from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.losses import CellLoss
     from anonrisk.planning.plan import Plan
-    from anonrisk.planning.regions.axes import Axis
+    from anonrisk.planning.regions.axes import Axis, Partition
     from anonrisk.planning.regions.part import SensitiveLimit
-    from anonrisk.planning.regions.tree import Partition
 
 
 # A stage counts the regions found so far by cells that are as fine as there is room for, and cuts
@@ -421,7 +419,7 @@ def _margin_of(engine: Engine, frame: Any, name: Name, free: Qid) -> Tally:
         return engine.tally(frame, asked)
     except TooManyClassesError:
         raise TooManyClassesError(
-            f"column {name!r} alone has more than {bounds.MAX_CLASSES:,} different values, too "
+            f"column {name!r} alone has more than {question.MAX_CLASSES:,} different values, too "
             "many to bring to the driver; recode it first, or leave it out"
         ) from None
 
@@ -476,7 +474,7 @@ def divide_in_stages(
         return CutRule(k, worth, kept, median)
 
     n_values = math.prod(len(margins.domains[name]) + 1 for name in asked)
-    most = bounds.MAX_CLASSES if asked else bounds.MAX_PLACED
+    most = question.MAX_CLASSES if asked else question.MAX_PLACED
     parts = in_stages(axes, worth, k, n_values=n_values, most=most, count=count, rule=rule)
     regions, after, _ = outcome_of(fine, qid, margins, parts)
     return regions, replace(after, average_risk=after.n_classes / after.n_records)

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from anonrisk.core.types import Booleans, Floats, Integers
     from anonrisk.measures.counts.tally import Tally
     from anonrisk.measures.recode.regions import Regions
+    from anonrisk.planning.class_rules import ClassRule
     from anonrisk.planning.losses import CellLoss
     from anonrisk.planning.plan import Plan
     from anonrisk.planning.regions.axes import Axis
     from anonrisk.planning.regions.part import RegionLimit
-    from anonrisk.planning.suppress.class_rules import ClassRule
 
 # Up to so many combinations every way to put them together is gone through: 3ⁿ steps.
 MOST_EXACT = 16

@@ -16,17 +16,15 @@ import numpy as np
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.progress import time_is_up
 from anonrisk.engines.numpy.count import runs_of
-from anonrisk.planning.regions.axes import Ladder
+from anonrisk.planning.regions.axes import Ladder, RegionTree
 from anonrisk.planning.regions.part import RegionPart, keeping, lost_apart, runs
-from anonrisk.planning.regions.tree import RegionTree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.types import Booleans, Floats, Integers
-    from anonrisk.planning.regions.axes import Axis, Ruler
+    from anonrisk.planning.regions.axes import Axis, Partition, Ruler
     from anonrisk.planning.regions.part import CutRule
-    from anonrisk.planning.regions.tree import Partition
 
 
 # Scores that agree to so many digits are the same, and the earlier column is taken: few enough to

@@ -16,10 +16,11 @@ from anonrisk.measures.recode import Keep, Star
 from anonrisk.measures.recode.recoding import extent
 from anonrisk.measures.recode.regions import DateRanges, NumberRanges, Parts, Regions
 from anonrisk.measures.scores import FORMULAS
+from anonrisk.planning.class_rules import Coded, Requirements, beside, ranks_of
 from anonrisk.planning.goals import budgets, outcome
 from anonrisk.planning.losses import ENTROPY, RANGE, ClassLoss, GroupedColumn, tidy
 from anonrisk.planning.outcome import PlanOutcome, RecodedColumn, bits_kept, steps_of
-from anonrisk.planning.regions.axes import Ladder, axis_of, ruler
+from anonrisk.planning.regions.axes import Ladder, RegionTree, axis_of, ruler
 from anonrisk.planning.regions.mondrian import cut_further, partition
 from anonrisk.planning.regions.part import (
     CutRule,
@@ -30,8 +31,6 @@ from anonrisk.planning.regions.part import (
     SensitiveLimit,
     keeping,
 )
-from anonrisk.planning.regions.tree import RegionTree
-from anonrisk.planning.suppress.class_rules import Coded, Requirements, beside, ranks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,13 +42,12 @@ if TYPE_CHECKING:
     from anonrisk.measures.counts.tally import Domain, Tally
     from anonrisk.measures.recode import Recoding
     from anonrisk.measures.recode.regions import ByRegion
-    from anonrisk.planning.goal import SensitiveGoal
+    from anonrisk.planning.class_rules import SensitiveGoal
     from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.losses import CellLoss, Loss
     from anonrisk.planning.plan import Plan
-    from anonrisk.planning.regions.axes import Axis, Ruler
+    from anonrisk.planning.regions.axes import Axis, Partition, Ruler
     from anonrisk.planning.regions.part import RegionLimit
-    from anonrisk.planning.regions.tree import Partition
 
 
 def refined(

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from anonrisk.measures.counts.question import Score
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.policy import Policy
-    from anonrisk.policy.rules import Rule
-    from anonrisk.policy.terms import Terms
+    from anonrisk.policy.terms import Rule, Terms
 
 
 # Each is a query of its own in the text of one test.

@@ -15,7 +15,7 @@ from anonrisk.policy import ready as ready_policies
 from anonrisk.policy.budgets import BUDGETS
 from anonrisk.policy.drafting import propose
 from anonrisk.policy.drafting.propose import Drafted, Proposal
-from anonrisk.policy.rules import LISTS, read_roles
+from anonrisk.policy.terms import LISTS, read_roles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ from anonrisk._version import __version__
 from anonrisk.core.frozen import dataclass
 from anonrisk.core.progress import limited
 from anonrisk.core.render import count_of, folded, percent, with_article
-from anonrisk.measures import lookalikes
+from anonrisk.measures.counts import shapes
 from anonrisk.measures.counts.question import ManySets, Question
 from anonrisk.measures.entropy import renyi
 from anonrisk.policy import fields
@@ -72,15 +72,15 @@ class Facts:
             evenness=renyi(sizes.sizes, sizes.classes, 1) / log2(sizes.n_classes)
             if sizes.n_classes > 1
             else 1.0,
-            looks=lookalikes.kind_of(shape, n_values),
+            looks=shapes.kind_of(shape, n_values),
             numerals=numerals,
         )
 
     @property
     def nearly_unique(self) -> bool:
         """Whether nearly every value is different, in a column that is long enough to tell."""
-        enough = self.n_known >= lookalikes.ENOUGH
-        return enough and self.n_values >= lookalikes.NEARLY_ALL * self.n_known
+        enough = self.n_known >= shapes.ENOUGH
+        return enough and self.n_values >= shapes.NEARLY_ALL * self.n_known
 
     @property
     def constant(self) -> bool:
@@ -91,14 +91,14 @@ class Facts:
     def is_number(self) -> bool:
         """Whether nearly all are numbers."""
         n_numbers = self.numerals.n_whole + self.numerals.n_fractions
-        return 0 < self.n_known * lookalikes.NEARLY_ALL <= n_numbers
+        return 0 < self.n_known * shapes.NEARLY_ALL <= n_numbers
 
     @property
     def on_scale(self) -> bool:
         """Whether it is measured, so that many values are natural: dates, and fractions."""
         if self.is_number:
             return self.numerals.n_fractions >= self.n_known / 2
-        return 0 < self.n_known * lookalikes.NEARLY_ALL <= self.numerals.n_dates
+        return 0 < self.n_known * shapes.NEARLY_ALL <= self.numerals.n_dates
 
     @property
     def few_and_uneven(self) -> bool:
@@ -207,7 +207,7 @@ def _alone(column: Name, seen: Facts) -> Proposal:
     """Propose a role by what a column looks like by itself."""
     sensitive = hints.is_sensitive(column)
     amount = sensitive and seen.is_number
-    if seen.looks is not None and not (amount and seen.looks in lookalikes.WEAK):
+    if seen.looks is not None and not (amount and seen.looks in shapes.WEAK):
         repeated = seen.looks == _HASH and not seen.nearly_unique
         if not repeated:
             return Proposal("direct", f"{_looks(seen)}; {_values(seen)}")
@@ -281,13 +281,13 @@ def unlike(
     made: Mapping[Name, Proposal], facts: Mapping[Name, Facts], together: Together
 ) -> dict[Name, Proposal]:
     """Find the quasi-identifiers that nearly every person has a value of their own of."""
-    enough = together.who == "person" and together.n_records >= lookalikes.ENOUGH
+    enough = together.who == "person" and together.n_records >= shapes.ENOUGH
     return {
         column: Proposal(
             "direct", f"{percent(share)} of {_people(together)} have a value that nobody else has"
         )
         for column, share in together.alone.items()
-        if enough and share >= lookalikes.NEARLY_ALL and not facts[column].on_scale
+        if enough and share >= shapes.NEARLY_ALL and not facts[column].on_scale
         if made[column].reason == ""
     }
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.policy.measure import Counted
     from anonrisk.policy.policy import Policy
-    from anonrisk.policy.rules import Rule
+    from anonrisk.policy.terms import Rule
     from anonrisk.pseudonyms.keys import Key
     from anonrisk.releases.compare.comparison import Comparison
     from anonrisk.releases.ledger.chain import LedgerEntry

@@ -14,7 +14,7 @@ from anonrisk.core.frozen import dataclass
 from anonrisk.core.results import Estimated
 from anonrisk.engines.numpy.count import histogram
 from anonrisk.errors import ArgumentError, EmptyTableError, StateError
-from anonrisk.measures.counts.sketch import ALL, SketchCounts, SketchTally, total
+from anonrisk.measures.counts.keyed import ALL, SketchCounts, SketchTally, total
 from anonrisk.pseudonyms.keys import Key, as_key
 from anonrisk.releases.state.keyed_file import Kept, KeyedFile
 

@@ -17,8 +17,7 @@ from anonrisk.policy.finding import name_of
 from anonrisk.policy.measure import CheckedTable, asked_by, policy_for
 from anonrisk.policy.policy import require_policy
 from anonrisk.pseudonyms.keys import as_key
-from anonrisk.releases.state.state import State, state
-from anonrisk.releases.state.union import check_union
+from anonrisk.releases.state.state import State, check_union, state
 
 if TYPE_CHECKING:
     import os
@@ -189,13 +188,13 @@ def foreach_batch(
     secret = key if key is None or callable(key) else as_key(key)
 
     def gate(batch: Any, batch_id: int) -> None:
-        from anonrisk.engines.spark import stream
+        from anonrisk.engines.spark import read
 
         own = secret() if callable(secret) else secret
         union = None if folder is None else StreamState(folder, as_key(own))
-        waiting = stream.place_of(quarantine, batch_id)
-        staged = stream.stored(batch, waiting)
-        n_rows = stream.n_rows(staged)
+        waiting = read.place_of(quarantine, batch_id)
+        staged = read.stored(batch, waiting)
+        n_rows = read.n_rows(staged)
         name = f"batch {batch_id}"
         if union is None:
             verdict, counted = policy.check(staged, name=name), None
@@ -203,18 +202,18 @@ def foreach_batch(
             verdict, counted = union.check(policy, staged, batch_id, name=name)
         verdict = replace(verdict, fail_on=fail_on)
         if isinstance(release, str):
-            place = stream.place_of(release, batch_id)
+            place = read.place_of(release, batch_id)
             if verdict.passed:
-                stream.stored(staged, place)
+                read.stored(staged, place)
             else:
                 # An earlier attempt may have passed, by another policy.
-                stream.emptied(batch, place)
+                read.emptied(batch, place)
         elif verdict.passed:
             release(staged, batch_id)
         if union is not None:
             union.keep(batch_id, counted if verdict.passed else None)
         if verdict.passed:
-            stream.emptied(batch, waiting)
+            read.emptied(batch, waiting)
         _log(verdict, batch_id, n_rows)
 
     return gate

@@ -26,7 +26,7 @@ from anonrisk.errors import ArgumentError, EmptyTableError, PlanError
 from anonrisk.measures.counts.change import LargeClasses
 from anonrisk.measures.counts.question import Question, Score, Sensitive
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.planning.suppress.class_rules import steady
+from anonrisk.planning.class_rules import steady
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from anonrisk.core.types import Booleans, Integers
     from anonrisk.engines.base import Engine
     from anonrisk.measures.counts.class_sizes import ClassCounts
-    from anonrisk.planning.goal import SensitiveGoal
+    from anonrisk.planning.class_rules import ClassRule, SensitiveGoal
     from anonrisk.planning.plan import Plan
-    from anonrisk.planning.suppress.class_rules import ClassRule
 
     Choice = tuple[int, ...]
     Cost = tuple[float, int]

@@ -1,1 +1,0 @@
-"""Suppression: which classes, records or cells are left out."""
