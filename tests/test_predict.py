@@ -201,8 +201,8 @@ def test_reference_intervals_of_a_normal(reference):
     for k, wide, expected in reference["interval_normal"]["value"]:
         found = predict.singletons(Distribution.normal(1, wide), k)
         assert found.mean == pytest.approx(expected, abs=5e-5)
-    for k, width, expected in reference["varS_small_delta"]["value"]:
-        found = predict.singletons(Distribution.normal(1, width), k)
+    for k, wide, expected in reference["varS_small_delta"]["value"]:
+        found = predict.singletons(Distribution.normal(1, wide), k)
         assert found.variance == pytest.approx(expected, abs=2e-9)
 
 

@@ -120,8 +120,8 @@ def _check_wildcard(question: Question) -> None:
         )
     if any(len(qid) > questions.MAX_WILDCARD_COLUMNS for qid in question.qids):
         raise ArgumentError(
-            f"missing='wildcard' takes at most {questions.MAX_WILDCARD_COLUMNS} columns: give fewer, or "
-            "use missing='value'"
+            f"missing='wildcard' takes at most {questions.MAX_WILDCARD_COLUMNS} columns: "
+            "give fewer, or use missing='value'"
         )
 
 
