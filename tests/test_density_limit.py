@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from anonrisk.errors import ArgumentError
-from anonrisk.predict import Distribution, density_variance_limit, singletons, width
+from anonrisk.predict import Distribution, density_limit, density_variance_limit, singletons
 
 DENSITIES = {"even": lambda x: 1.0, "2x": lambda x: 2 * x, "curve": lambda x: 0.5 + 1.5 * x**2}
 
@@ -19,18 +19,18 @@ def test_limits_are_those_of_many_values(phi, a):
     n = 4_000
     p = np.array([phi((i + 0.5) / n) for i in range(n)])
     found = singletons(Distribution.from_probabilities(p / p.sum()), round(a * n))
-    assert width(phi, a) == pytest.approx(found.mean / n, rel=2e-3)
+    assert density_limit(phi, a) == pytest.approx(found.mean / n, rel=2e-3)
     assert density_variance_limit(phi, a) == pytest.approx(found.variance / n, rel=2e-3)
 
 
 @pytest.mark.parametrize("a", [0.3, 1.0, 4.0])
 def test_an_even_density_has_a_closed_form(a):
     closed = a * math.exp(-a) - a * math.exp(-2 * a) * (1 - a + a**2)
-    assert width(DENSITIES["even"], a) == pytest.approx(a * math.exp(-a), rel=1e-12)
+    assert density_limit(DENSITIES["even"], a) == pytest.approx(a * math.exp(-a), rel=1e-12)
     assert density_variance_limit(DENSITIES["even"], a) == pytest.approx(closed, rel=1e-12)
 
 
-@pytest.mark.parametrize("limit", [width, density_variance_limit])
+@pytest.mark.parametrize("limit", [density_limit, density_variance_limit])
 @pytest.mark.parametrize(
     ("phi", "a", "says"),
     [

@@ -30,10 +30,10 @@ from anonrisk.measures.recode.quantiles import optimal_groups
 from anonrisk.planning.budget import exact_values, shares
 from anonrisk.predict import (
     Distribution,
+    density_limit,
     density_variance_limit,
     normal_expansion,
     sigma_from_singletons,
-    width,
 )
 from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.kl import mean as kl_mean
@@ -328,7 +328,7 @@ def a_density_on_a_straight_line():
     to_infinity = quad(lambda x: a * 2 * x * exp(-2 * x * a), 0, math.inf)[0]
     return [
         Case(kappa, printed, Distribution.from_probabilities(p / p.sum()).kl, 1e-6),
-        Case(upto_one, to_infinity, width(lambda x: 2 * x, a)),
+        Case(upto_one, to_infinity, density_limit(lambda x: 2 * x, a)),
     ]
 
 

@@ -292,7 +292,7 @@ def test_an_error_around_any_metric_fails_too(batch_of, monkeypatch):
     result = validated(batch, [*all_expectations(), publishable])
     assert not any(one.success for one in result.results)
     with pytest.raises(ReleaseBlocked, match="outside"):
-        gx.gate.judge([result], [], {}, "critical")
+        gx.run.judge([result], [], {}, "critical")
 
 
 def test_columns_changed_at_random_cannot_be_assessed(pandas_batch, monkeypatch):
@@ -325,7 +325,7 @@ def test_no_cell_leaves(batch_of, result_format, caplog):
     result = validated(batch, [*all_expectations(), *broken], result_format=result_format)
     assert "MARKER" not in json.dumps(result.to_json_dict())
     with pytest.raises(ReleaseBlocked) as blocked:
-        gx.gate.judge([result], [], {}, "critical")
+        gx.run.judge([result], [], {}, "critical")
     assert "MARKER" not in str(blocked.value)
     if batch_of.kind != "spark":
         # What a test writes into a database is not ours.

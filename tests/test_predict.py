@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 from scipy.stats import multinomial
 
 from anonrisk import ClassSizes, errors, predict
-from anonrisk.predict import Distribution, another_group, independent, law, moments, stirling, width
+from anonrisk.predict import (
+    Distribution,
+    another_group,
+    density_limit,
+    independent,
+    law,
+    moments,
+    stirling,
+)
 from anonrisk.predict.independent import Binomial, Poisson
 from anonrisk.predict.moments import covariance, expected_below, variance_below
 
@@ -193,16 +201,16 @@ def test_published_birthdays_and_the_best_density(reference):
     assert max(means.values()) == pytest.approx(reference["birthday_max"]["value"], rel=1e-12)
     assert means[364] == pytest.approx(means[365], rel=1e-12)
     a = np.linspace(0.85, 0.95, 2_001)
-    best = a[np.argmax([width(lambda x: 2 * x, each) for each in a[::10]]) * 10]
+    best = a[np.argmax([density_limit(lambda x: 2 * x, each) for each in a[::10]]) * 10]
     assert best == pytest.approx(reference["linear_density_argmax"]["value"], abs=5e-4)
 
 
 def test_reference_intervals_of_a_normal(reference):
-    for k, wide, expected in reference["interval_normal"]["value"]:
-        found = predict.singletons(Distribution.normal(1, wide), k)
+    for k, width, expected in reference["interval_normal"]["value"]:
+        found = predict.singletons(Distribution.normal(1, width), k)
         assert found.mean == pytest.approx(expected, abs=5e-5)
-    for k, wide, expected in reference["varS_small_delta"]["value"]:
-        found = predict.singletons(Distribution.normal(1, wide), k)
+    for k, width, expected in reference["varS_small_delta"]["value"]:
+        found = predict.singletons(Distribution.normal(1, width), k)
         assert found.variance == pytest.approx(expected, abs=2e-9)
 
 

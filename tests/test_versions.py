@@ -26,7 +26,7 @@ DOCUMENTS = {
     "[ledger](ledger.md)": "releases.ledger.ledger.VERSION",
     "[identity store](pseudonyms.md)": "pseudonyms.store.VERSION",
     "[priors](predicting.md#priors)": "priors.repository.VERSION",
-    "what else the command line writes": "cli.outcome.SCHEMA_VERSION",
+    "what else the command line writes": "cli.output.SCHEMA_VERSION",
     "report and [explorer](explorer.md), as JSON": "reporting.explored.SCHEMA_VERSION",
 }
 

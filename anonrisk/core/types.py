@@ -5,18 +5,21 @@ A test compares the words with the checks of arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    # For type checkers alone: NumPy is not loaded before somebody counts.
+    from collections.abc import Callable, Mapping
 
-Booleans = NDArray[np.bool_]
-Complex = NDArray[np.complex128]
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-# The sizes of published classes, and by column how many of their records each label has.
-LossFunction = Callable[[Integers, Mapping[Any, Integers]], float]
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Booleans: TypeAlias = NDArray[np.bool_]
+    Complex: TypeAlias = NDArray[np.complex128]
+    Floats: TypeAlias = NDArray[np.float64]
+    Integers: TypeAlias = NDArray[np.int64]
+    # The sizes of published classes, and by column how many of their records each label has.
+    LossFunction: TypeAlias = Callable[[Integers, Mapping[Any, Integers]], float]
 
 Missing: TypeAlias = Literal["value", "drop", "error"]
 MissingOrWildcard: TypeAlias = Literal["value", "drop", "error", "wildcard"]
