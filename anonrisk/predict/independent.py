@@ -4,8 +4,8 @@ A group drawn person by person from a distribution has class sizes like independ
 that happen to add up to k; a group drawn from the records of a table, without replacement, like
 independent binomial ones. Everything else in this folder is the same for both.
 
-For independent numbers X whose distribution given their sum is that of the classes (see
-`independent`), and any set A of allowed class sizes,
+For independent numbers X whose distribution given their sum is that of the classes (above),
+and any set A of allowed class sizes,
 
     P(all classes in A) = ∏ P(X in A) · P(ΣX = k | all X in A) / P(ΣX = k).
 

@@ -5,9 +5,8 @@ person, `g` the group, `w` the number of the quasi-identifier asked about, `d` w
 dropped. How many rows miss what, and where every cell has a type of its own those types, come out
 of the statement that counts: a look of its own would be a scan.
 
-One statement and one scan for all quasi-identifiers; columns of ours, beside those of `records`:
-`n` the size of a class, `members` its records or persons, `persons` those for whom it is the
-smallest of their classes.
+All quasi-identifiers take one statement and one scan. There, `n` is the size of a class, `members`
+its records or persons, `persons` those for whom it is the smallest of their classes.
 """
 
 from __future__ import annotations

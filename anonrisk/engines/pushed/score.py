@@ -1,12 +1,11 @@
 """The sensitive values of classes: their scores, and kinds of class, bounded.
 
-Columns of ours, beside those of `records`: `c` how often a class has a value, `persons` who are met
+Columns of ours, beside those of `count`: `c` how often a class has a value, `persons` who are met
 first with it in their class, `t` how often the table has it, `t_all` the sum of those, `share` one
 over the other, `r` its rank and `last_r` the last of all, `h0`, `h1`, … its groups in a hierarchy;
 `of_last` the last rank, `of_lost` and `of_missing` how many values have no place, are missing.
 
-Columns of ours, beside those of `values`: `total` how many values a class has, `x0`, `x1`, … its
-scores, `n` its size.
+Of a class, `total` is how many values it has, `x0`, `x1`, … are its scores, `n` is its size.
 """
 
 from __future__ import annotations
