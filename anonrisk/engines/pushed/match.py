@@ -1,8 +1,8 @@
 """A release matched with a population, and what models of one need, in one statement each.
 
-Columns of ours, beside those of `count`: `f` and `size_in` the sizes of a class in the release
-and in the population, `weight` what a record adds to the latter, `home` the household, `step` a
-risk on the grid. What is wrong with the records is summed up on the way and refused then.
+Columns of ours, beside those of `count`: `f` and `size_in` the sizes of a class in the release and
+in the population, `weight` what a record adds to the latter, `home` the household, `step` a risk on
+the grid. What is wrong with the records is summed up on the way and refused then.
 
 Of a model, `c` is how many records share a class's value of a column, `mu` the mean that a class
 has if the columns are independent.

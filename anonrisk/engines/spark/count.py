@@ -2,17 +2,17 @@
 
 With missing cells that match every value, of marked rows, by weights, of joined tables.
 
-With missing cells: a pattern is a number with a bit for each column that is missing. `g` is the group of
-`by`, `q0`, `q1`, … the quasi-identifying columns, `key` all of them together, `n` the number of
-records of a key, `p` its pattern, `to` a pattern whose keys may match it, `common` what is left of
-the key where it is compared with those, `size` the number of records that match it.
+With missing cells: a pattern is a number with a bit for each column that is missing. `g` is the
+group of `by`, `q0`, `q1`, … the quasi-identifying columns, `key` all of them together, `n` the
+number of records of a key, `p` its pattern, `to` a pattern whose keys may match it, `common` what
+is left of the key where it is compared with those, `size` the number of records that match it.
 
-By weights, beside the columns of `engines.pushed.match`: `p` the share of a class's population that is in the
-table, `rho` what is not over what is, `risk` that of a record.
+By weights, beside the columns of `engines.pushed.match`: `p` the share of a class's population that
+is in the table, `rho` what is not over what is, `risk` that of a record.
 
-Of joined tables: `u` the person, `a0`, `a1`, … whether there is a row in each table, `c0_0`, `c0_1`,
-… the quasi-identifying columns of each, `d0`, `d1`, … a person's number of classes, `n` the size of
-a combination.
+Of joined tables: `u` the person, `a0`, `a1`, … whether there is a row in each table, `c0_0`,
+`c0_1`, … the quasi-identifying columns of each, `d0`, `d1`, … a person's number of classes, `n` the
+size of a combination.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Traces on Spark, and links across a change of pseudonyms; columns are checked in one job.
 
-Columns of ours, of both: `u` the user, `i` the items as a struct, which is equal where all of them are, and
-`t` the time as a whole number.
+Columns of ours, of both: `u` the user, `i` the items as a struct, which is equal where all of them
+are, and `t` the time as a whole number.
 
-Of links: `u` the person, `i` the quasi-identifier as a struct, or all that a person has of
-it in a period as an array, `p` the period, `n` the number of persons who have `i` in it, `m` the
-same one period later. What comes later is found by windows: a table that is joined with itself is
-counted twice.
+Of links: `u` the person, `i` the quasi-identifier as a struct, or all that a person has of it in a
+period as an array, `p` the period, `n` the number of persons who have `i` in it, `m` the same one
+period later. What comes later is found by windows: a table that is joined with itself is counted
+twice.
 
-Of traces: `d` the number of a draw, `j` the place of a point in its
-random order, `n` the number of users who have an item, `x` the points of a user, the rarest first,
-`o` the same in the order of the visits, `v` a candidate, `a` the places of an item in a trace.
+Of traces: `d` the number of a draw, `j` the place of a point in its random order, `n` the number of
+users who have an item, `x` the points of a user, the rarest first, `o` the same in the order of the
+visits, `v` a candidate, `a` the places of an item in a trace.
 """
 
 from __future__ import annotations
