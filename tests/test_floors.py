@@ -344,7 +344,7 @@ def test_the_rules_see_what_they_should():
     for source in ("from ..gx import suite", "from ..gx.suite import x", "from .. import gx"):
         found = list(imported("anonrisk.policy.x", ast.parse(source), MODULES))
         assert [folder(name) for name in found] == ["gx"], source
-    source = "from . import rules"
+    source = "from . import terms"
     for module in ("anonrisk.policy", "anonrisk.policy.judge"):
         assert list(imported(module, ast.parse(source), MODULES)) == ["anonrisk.policy.terms"]
     for call in ("im('anonrisk.gx')", "x(name='anonrisk.gx:suite')", "x(f'anonrisk.{y}')"):

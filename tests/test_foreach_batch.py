@@ -259,12 +259,12 @@ QUERY = """
 import hashlib, os, signal, sys
 from pyspark.sql import SparkSession
 import anonrisk
-from anonrisk.engines.spark import stream
+from anonrisk.engines.spark import read
 from anonrisk.releases.state.stream import StreamState
 
 folder, step, call = sys.argv[1], sys.argv[2], int(sys.argv[3])
 secret = hashlib.sha256(b"anonrisk example, not a secret").digest()
-holder = StreamState if step == "keep" else stream
+holder = StreamState if step == "keep" else read
 more = {"state": folder + "/union", "key": secret} if sys.argv[4:] else {}
 session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 session = session.config("spark.sql.shuffle.partitions", "1").getOrCreate()

@@ -80,8 +80,8 @@ from kept import WORK
 from keys import KEY, OTHER
 from anonrisk.errors import ArgumentError, WrongKeyError
 from anonrisk.identity import IdentityProtector
-from anonrisk.pseudonyms import rotation
-rotation.PART = 3
+from anonrisk.pseudonyms import upkeep
+upkeep.PART = 3
 path, go = sys.argv[1], Path(sys.argv[2])
 keeper = IdentityProtector(KEY, path)
 print("open", flush=True)

@@ -133,7 +133,7 @@ def scores_after(table, max_size, n_decided):
 
 @pytest.mark.slow
 def test_scores_so_far_are_those_of_the_sets_looked_at():
-    whole, left = partial_results(lambda: anonrisk.suda(PEOPLE, list(PEOPLE), 3), "numpy/suda.py")
+    whole, left = partial_results(lambda: anonrisk.suda(PEOPLE, list(PEOPLE), 3), "numpy/sets.py")
     assert whole.n_decided == whole.n_sets == 14
     for found in left:
         stored = marked(found, f"stopped: {found.n_decided} of 14 sets decided")

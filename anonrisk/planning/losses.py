@@ -1,4 +1,12 @@
-"""What a plan loses, by the word that a caller writes."""
+"""What a plan loses, by the word that a caller writes.
+
+A loss is of cells, by column, or of classes; either way a suppressed record loses 1. `entropy` is
+the bits that a cell loses, as a share of those that a cell of its column has (T11); `range` the
+part of a column's range, or of the leaves of its hierarchy, that a cell covers (T9);
+`discernibility` how many others a record cannot be told from, the squares of class sizes; `target`
+whether the classes of a target column stay predictable (T8); `private` what a cell leaves unknown
+of a sensitive value. A function of the caller's own is a loss of classes.
+"""
 
 from __future__ import annotations
 

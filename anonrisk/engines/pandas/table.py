@@ -12,8 +12,7 @@ import pandas as pd
 
 from anonrisk.core.frozen import dataclass
 from anonrisk.engines import refusals
-from anonrisk.engines.pandas import encode as objects
-from anonrisk.engines.pandas.encode import column_of, encode
+from anonrisk.engines.pandas.encode import column_of, encode, without_views
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,7 +131,7 @@ class TableOfSeries:
         return plain(self._some(column, rows))
 
     def _some(self, column: Name, rows: Integers) -> pd.Series[Any]:
-        return objects.without_views(self.column(column)).iloc[rows]
+        return without_views(self.column(column)).iloc[rows]
 
     def weights(self, column: Name) -> NDArray[np.float64]:
         """Read a column of numbers, missing as NaN."""
