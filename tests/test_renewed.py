@@ -174,6 +174,19 @@ def test_ordinary_churn_is_not_taken_for_it(n, classes, rate, months):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("n_alone", "rate"), [(1_000, 0.5), (1_000, 0.3), (300, 0.8)])
+def test_persons_who_are_alone_may_leave_more_often_than_others(n_alone, rate):
+    before = np.r_[np.ones(n_alone, dtype=int), np.full(20, 1_000)]
+    rates = np.r_[np.full(n_alone, rate), np.full(20, 0.02)]
+    alarms = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        left, came = rng.binomial(before, rates), rng.poisson(before * rates)
+        alarms += chance_by_churn(left, came, before) < CHANCE
+    assert alarms <= 1
+
+
+@pytest.mark.slow
 def test_classes_that_differ_in_who_comes_and_goes_are_ordinary():
     # Only some classes change, and all of them have the same size.
     for seed in range(10):

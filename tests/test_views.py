@@ -89,6 +89,15 @@ def test_a_view_that_is_not_filled_up_with_zeros_is_not_another_text():
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("more", [1, 8, 17])
+def test_a_buffer_may_be_longer_than_its_views(more):
+    raw = bytes(of_views(["a", "b", "a"]).chunk(0).buffers()[1]) + b"x" * more
+    column = pa.Array.from_buffers(pa.string_view(), 3, [None, pa.py_buffer(raw)])
+    assert views.FewTexts.of(column).places.tolist() == [0, 1, 0]
+    assert anonrisk.k(pa.table({"q": column}), ["q"]) == 1
+
+
+@pytest.mark.usefixtures("small")
 def test_what_lies_behind_a_missing_one_counts_for_nothing():
     raw = of_views(["a", "b", "c"]).chunk(0).buffers()[1]
     valid = pa.py_buffer(b"\x05")

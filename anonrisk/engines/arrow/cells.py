@@ -145,8 +145,10 @@ class _Table:
 
 def _look_up(table: _Table, part: Any, places: NDArray[np.uint16]) -> bool:
     """Write the numbers of texts to their places; return whether they are few and short."""
-    halves = np.frombuffer(part.buffers()[1], dtype=np.uint64)
-    views = halves.reshape(-1, 2)[part.offset : part.offset + len(part)]
+    end = part.offset + len(part)
+    # A buffer may be longer than its views, by any number of bytes.
+    halves = np.frombuffer(part.buffers()[1], dtype=np.uint64, count=2 * end)
+    views = halves.reshape(-1, 2)[part.offset :]
     valid = part.is_valid().to_numpy(zero_copy_only=False) if part.null_count else None
     for start in range(0, len(part), _PART):
         rows = slice(start, start + _PART)
