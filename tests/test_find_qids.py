@@ -226,11 +226,11 @@ def test_shapes(kind, values, no):
 
 
 def test_a_few_records_look_like_nothing():
-    assert shapes.reason(Shape(19), 19) is None
-    assert shapes.reason(Shape(20), 19) == "nearly every value is different"
-    assert shapes.reason(Shape(100, {"national id": 100}), 49) is None
-    assert shapes.reason(Shape(100, {"national id": 100}), 50) == "looks like a national id"
-    assert shapes.reason(Shape(100, {"IBAN": 94}), 10) is None
+    assert shapes.likeness(Shape(19), 19) is None
+    assert shapes.likeness(Shape(20), 19) == "nearly every value is different"
+    assert shapes.likeness(Shape(100, {"national id": 100}), 49) is None
+    assert shapes.likeness(Shape(100, {"national id": 100}), 50) == "looks like a national id"
+    assert shapes.likeness(Shape(100, {"IBAN": 94}), 10) is None
 
 
 def test_declared_roles_are_not_searched():

@@ -357,7 +357,7 @@ def test_samples_of_one_law_seldom_disagree_and_of_two_laws_do():
             counts = laws.multinomial(n, law)
             made = Prior.of(counted(counts[counts > 0]), **(ABOUT | {"by": name}))
             priors.append(made)
-        found = {(d.first.by, d.second.by) for d in repository.find(priors)}
+        found = {(d.first.by, d.second.by) for d in repository.disagreements_of(priors)}
         false_alarms += ("A", "B") in found
         missed += ("B", "C") not in found
     assert false_alarms <= 2
@@ -395,17 +395,17 @@ def test_only_the_latest_of_each_holder_counts(file):
 def test_rounding_alone_is_no_disagreement():
     first, second = prior(s2=0.0013), prior(s2=0.00131, by="Other")
     big = {"n_records": 10**9}
-    assert list(repository.find([replace(first, **big), replace(second, **big)])) == []
+    assert list(repository.disagreements_of([replace(first, **big), replace(second, **big)])) == []
     third = prior(s2=0.00133, by="Other")
-    found = list(repository.find([replace(first, **big), replace(third, **big)]))
+    found = list(repository.disagreements_of([replace(first, **big), replace(third, **big)]))
     assert [d.what for d in found] == ["s2"]
 
 
 def test_domains_are_compared_only_where_declared():
     first = prior(domain="declared")
     wider = {"kl": 0.123 + math.log(2), "n_values": 1_800, "by": "Other"}
-    assert list(repository.find([first, prior(**wider)])) == []
-    found = list(repository.find([first, prior(**wider, domain="declared")]))
+    assert list(repository.disagreements_of([first, prior(**wider)])) == []
+    found = list(repository.disagreements_of([first, prior(**wider, domain="declared")]))
     assert [d.what for d in found] == ["n_values"]
 
 

@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anonrisk
-from anonrisk.errors import ArgumentError, MissingLibraryError, NoColumnsError
+from anonrisk.errors import ArgumentError, NoColumnsError
 from anonrisk.reporting.explorer import packed_counts
 
 pytest.importorskip("tornado")
@@ -452,10 +452,25 @@ def test_what_is_not_served():
         people().anon.explore([], serve=True)
 
 
-def test_without_the_library_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "tornado.web", None)
-    with pytest.raises(MissingLibraryError, match=r"pip install 'anonrisk\[serve\]'"):
-        people().anon.explore(QID, serve=True)
+def test_without_the_library_a_page_is_made_and_serving_says_what_to_install():
+    # In a process of its own, in which nothing has been loaded before.
+    program = """
+import sys
+sys.modules["tornado"] = None
+import pandas as pd
+import anonrisk
+from anonrisk.cli import main
+frame = pd.DataFrame({"a": list("xxyyxxyyzz"), "b": list("mmmmmfffff")})
+frame.anon.explore(["a", "b"], k=2)
+try:
+    frame.anon.explore(["a", "b"], k=2, serve=True)
+except anonrisk.errors.MissingLibraryError as error:
+    assert "pip install 'anonrisk[serve]'" in str(error), error
+else:
+    raise AssertionError("it is served")
+assert main(["explore", "--help"]) == 0
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
 
 
 # ---- its end -------------------------------------------------------------------------------------

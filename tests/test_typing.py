@@ -21,7 +21,7 @@ import anonrisk
 from anonrisk import Policy
 from anonrisk.accessor import FUNCTIONS, METHODS, AnonAccessor
 from anonrisk.core import types
-from anonrisk.policy.arguments import PolicyArguments
+from anonrisk.policy.policy import PolicyArguments
 
 ROOT = Path(__file__).parents[1]
 CONSUMER = ROOT / "tests" / "consumer"

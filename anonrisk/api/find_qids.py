@@ -290,7 +290,7 @@ def _look_alikes(counter: Counter, outcome: MinimalSets) -> tuple[LookAlike, ...
     tell("looking for direct identifiers")
     for sizes, shape in zip(outcome.columns, counter.shapes(), strict=True):
         n_different = sizes.n_classes - (shape.n_known < sizes.n_rows)
-        reason = shapes.reason(shape, n_different)
+        reason = shapes.likeness(shape, n_different)
         if reason is not None:
             look_alikes.append(LookAlike(sizes.qid[0], reason, n_different, sizes.uniqueness))
     return tuple(look_alikes)

@@ -73,6 +73,6 @@ def _having(plan: Plan, fits: Callable[[Recoding], bool]) -> list[Any]:
 def load_policy(path: str) -> Policy:
     """Read a policy, and say what no table can break in it."""
     policy = Policy.load(path)
-    for finding in judge.of_policy(policy):
+    for finding in judge.unbroken_limits(policy):
         print_error(finding.sentence)
     return policy

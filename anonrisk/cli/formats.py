@@ -1,6 +1,6 @@
 """Findings for other programs: JUnit XML, Markdown and SARIF.
 
-The format: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0.
+SARIF: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def junit_document(outcome: Outcome) -> str:
     >>> from anonrisk.cli.output import Outcome
     >>> from anonrisk.policy import Finding
     >>> found = (Finding("k", "pass", "fail", "Fine.", qid=("zip",)),)
-    >>> print(document(Outcome("", {}, findings=found)))
+    >>> print(junit_document(Outcome("", {}, findings=found)))
     <testsuite name="anonrisk" tests="1" failures="0" errors="0" skipped="0">...
     """
     findings, said = outcome.findings, outcome.document
@@ -88,7 +88,8 @@ def markdown_document(outcome: Outcome) -> str:
     >>> from anonrisk.cli.output import Outcome
     >>> from anonrisk.policy import Finding
     >>> found = Finding("k", "fail", "fail", "Too few.", value=1, limit=5, margin=-4, qid=("zip",))
-    >>> print(document(Outcome("", {"status": "fail", "table": "t.csv"}, findings=(found,))))
+    >>> outcome = Outcome("", {"status": "fail", "table": "t.csv"}, findings=(found,))
+    >>> print(markdown_document(outcome))
     ### ❌ fail: t.csv
     <BLANKLINE>
     - Too few.
@@ -194,7 +195,7 @@ def sarif_document(outcome: Outcome, args: argparse.Namespace) -> str:
     >>> from anonrisk.cli.output import Outcome
     >>> found = Finding("k", "fail", "fail", "Too few.", qid=("zip",))
     >>> outcome = Outcome("", {"status": "fail"}, 1, (found,))
-    >>> written = document(outcome, SimpleNamespace(policy="p.yaml", table=["t.csv"]))
+    >>> written = sarif_document(outcome, SimpleNamespace(policy="p.yaml", table=["t.csv"]))
     >>> json.loads(written)["runs"][0]["results"][0]["level"]
     'error'
     """

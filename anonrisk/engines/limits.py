@@ -1,4 +1,4 @@
-"""What numbers a step can take and a type can hold, and what is said of times: everywhere."""
+"""What numbers a step can take, what a type can hold and which times, on every engine."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def limits_of(result: Any, policy: Policy | None) -> list[Finding]:
     """Judge the limits of a policy, or of the expectations of a suite that was made by hand."""
     if policy is not None:
-        return judge.of_policy(policy)
+        return judge.unbroken_limits(policy)
     asked = [*_expectations(result)]
     if any(
         isinstance(expectation, ExpectColumnsNotToBeQuasiIdentifiers) and _decides(expectation)
@@ -56,7 +56,7 @@ def limits_of(result: Any, policy: Policy | None) -> list[Finding]:
         if isinstance(expectation, ExpectColumnsToBePublishable)
     ]
     if budgets or not asked:
-        return judge.of_budgets(budgets)
+        return judge.unbroken_budgets(budgets)
     if not any(expectation.direct or expectation.unlisted == "refuse" for expectation in about):
         return [unknown(LIMITS, "no table can fail what the suite asks: add a limit")]
     return []

@@ -1,4 +1,4 @@
-"""What `find_qids` returns: the minimal sets that single out more than a share, ranked.
+"""The search for the minimal sets that single out more than a share, and what it returns.
 
 Write s(S) for the singletons of a set S of columns, D(S) for its classes, n for the records (with a
 unit: the persons). Nothing is left out that is not proven to be hopeless or not minimal:

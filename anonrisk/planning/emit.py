@@ -282,7 +282,7 @@ class SqlWriter:
     def or_nan(self, column: str) -> str:
         """NaN is a number to some, and larger than any other."""
         # By what a file of Parquet says of its numbers, DuckDB would hold isnan for false without
-        # a look; see `engines.sql.equality`.
+        # a look; see `engines.sql.dialects`.
         looked_at = f"list_extract([{column}::DOUBLE], 1)"
         spelled = {"spark": f" OR isnan({column})", "duckdb": f" OR isnan({looked_at})"}
         return spelled.get(self.dialect, "")

@@ -144,7 +144,7 @@ def _against(  # noqa: PLR0917
         findings.append(release_rules.no_records())
     if not findings and not policy.rules:
         findings.append(judge.every_column_listed())
-    findings += judge.of_policy(policy)
+    findings += judge.unbroken_limits(policy)
     if release_rules.absent(policy, published.names):
         # The cause comes first: a column that was renamed has no role, because its role is gone.
         findings.sort(key=lambda finding: finding.budget == "unlisted")

@@ -36,19 +36,19 @@ _INSTEAD = "set a limit that a table can break"
 _MEANT = ", or say advisory: true if a report is all that is wanted"
 
 
-def of_policy(policy: Terms) -> list[Finding]:
+def unbroken_limits(policy: Terms) -> list[Finding]:
     """Judge the limits of a policy; one without any is about columns alone."""
     every = [budget for rule in policy.rules for budget in rule.budgets]
     if policy.advisory:
         text = (
             "this policy is advisory (advisory: true): it reports, and passes no table; "
-            f"{'; '.join(map(said, every))}"
+            f"{'; '.join(map(why_undecided, every))}"
         )
         return [unknown(LIMITS, text)]
-    return of_budgets(every, of_policy=True)
+    return unbroken_budgets(every, of_policy=True)
 
 
-def of_budgets(budgets: Iterable[Budget], *, of_policy: bool = False) -> list[Finding]:
+def unbroken_budgets(budgets: Iterable[Budget], *, of_policy: bool = False) -> list[Finding]:
     """Stop where nothing that is asked can fail, and warn of a limit that says nothing."""
     every = list(budgets)
     loose = [budget for budget in every if budget.vacuous]
@@ -57,12 +57,12 @@ def of_budgets(budgets: Iterable[Budget], *, of_policy: bool = False) -> list[Fi
         severity = "fail" if len(loose) == len(every) else "warn"
         return [unknown(LIMITS, undecided(every, of_policy=of_policy), severity=severity)]
     if loose:
-        text = f"No table can break {'; nor '.join(map(said, loose))}."
+        text = f"No table can break {'; nor '.join(map(why_undecided, loose))}."
         return [Finding(LIMITS, FAIL, "warn", text)]
     return []
 
 
-def placed(policy: Terms) -> Iterator[tuple[str, Rule, Budget]]:
+def budgets_in_place(policy: Terms) -> Iterator[tuple[str, Rule, Budget]]:
     """List every budget with its place in a document, and its rule."""
     n = 0
     for rule in policy.rules:
@@ -75,7 +75,7 @@ def placed(policy: Terms) -> Iterator[tuple[str, Rule, Budget]]:
 def undecided(budgets: Iterable[Budget], *, of_policy: bool = False) -> str:
     """Return for each limit why it decides nothing, and what to do."""
     instead = _INSTEAD + (_MEANT if of_policy else "")
-    return f"no table can fail what is asked: {'; '.join(map(said, budgets))}; {instead}"
+    return f"no table can fail what is asked: {'; '.join(map(why_undecided, budgets))}; {instead}"
 
 
 def nothing_decides(budgets: Iterable[Budget]) -> bool:
@@ -83,7 +83,7 @@ def nothing_decides(budgets: Iterable[Budget]) -> bool:
     return all(budget.vacuous or budget.severity != "fail" for budget in budgets)
 
 
-def said(budget: Budget) -> str:
+def why_undecided(budget: Budget) -> str:
     """Return what is wrong with a limit that does not decide."""
     if budget.vacuous:
         return f"{budget.name}: {budget.likely_meaning}"

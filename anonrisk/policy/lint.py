@@ -106,7 +106,7 @@ def _limits(policy: Terms, others: Iterator[_Limit]) -> Iterator[tuple[str, str]
 
 
 def _of_policy(policy: Terms) -> Iterator[_Limit]:
-    for where, rule, budget in judge.placed(policy):
+    for where, rule, budget in judge.budgets_in_place(policy):
         columns = policy.roles.whole if rule.columns is None else rule.columns
         about = (budget.sensitive or policy.roles.sensitive) if budget.about_values else ()
         for sensitive in about or (None,):
@@ -293,17 +293,19 @@ def of_terms(policy: Terms) -> Iterator[Remark]:
 def _of_limits(policy: Terms) -> Iterator[Remark]:
     if policy.advisory:
         return
-    every = [*judge.placed(policy)]
+    every = [*judge.budgets_in_place(policy)]
     for where, _, budget in every:
         if budget.vacuous:
-            yield Remark(WARN, "vacuous", where, f"No table can break {judge.said(budget)}.")
+            yield Remark(
+                WARN, "vacuous", where, f"No table can break {judge.why_undecided(budget)}."
+            )
     if every and judge.nothing_decides(budget for *_, budget in every):
         undecided = judge.undecided([budget for *_, budget in every], of_policy=True)
         yield Remark(ERROR, "nothing_decides", "budgets", f"{undecided[0].upper()}{undecided[1:]}.")
 
 
 def _of_roles(policy: Terms) -> Iterator[Remark]:
-    every = [budget for *_, budget in judge.placed(policy)]
+    every = [budget for *_, budget in judge.budgets_in_place(policy)]
     about = [budget for budget in every if budget.about_values and not budget.vacuous]
     judged = {name for b in about for name in b.sensitive or policy.roles.sensitive}
     open_ = [name for name in policy.roles.sensitive if name not in judged]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from anonrisk.api.assess import assess as assess_table
 from anonrisk.core import render
@@ -15,6 +15,7 @@ from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy import fields, judge
 from anonrisk.policy import ready as ready_policies
+from anonrisk.policy.budget_arguments import BudgetArguments, SettingArguments
 from anonrisk.policy.budgets import of_shares
 from anonrisk.policy.evidence import as_given
 from anonrisk.policy.measure import CheckedTable, policy_for
@@ -26,11 +27,31 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from anonrisk.api.assess import Assessment
+    from anonrisk.core.columns import Name
     from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.plan import Plan
-    from anonrisk.policy.arguments import PolicyArguments, RoleArguments
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.lint import LintResult
+
+
+class RoleArguments(TypedDict, total=False):
+    """What each column is."""
+
+    quasi: Name | Sequence[Name] | None
+    sensitive: Name | Sequence[Name] | None
+    direct: Name | Sequence[Name] | None
+    insensitive: Name | Sequence[Name] | None
+    unit: Name | None
+    weight: Name | None
+
+
+class PolicyArguments(RoleArguments, SettingArguments, BudgetArguments, total=False):
+    """The keys of a policy document, and those of its roles and budgets by themselves."""
+
+    version: int
+    roles: Mapping[str, Any]
+    budgets: Mapping[str, Any]
+    qids: Sequence[Mapping[str, Any]]
 
 
 def gx_suite() -> Any:
@@ -69,7 +90,7 @@ def _blocks(policy: Terms) -> list[str | render.Table]:
 
 def _notes(policy: Terms) -> list[str]:
     """Return what is wrong with limits that no table can break."""
-    return [render.shown(finding.sentence) for finding in judge.of_policy(policy)]
+    return [render.shown(finding.sentence) for finding in judge.unbroken_limits(policy)]
 
 
 def _title(policy: Terms) -> str:

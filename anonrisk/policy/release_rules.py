@@ -1,10 +1,10 @@
 """The rules of a release that every front door shares: what is published, and who looked.
 
-YAML takes ``2020`` for a number where a file has the column ``"2020"``, and pandas may number its
-columns where a policy has texts. Neither may name nothing in silence.
-
 A policy's own check, a suite of Great Expectations, the command line and the Spark jobs all come
 here with the same two things, a policy and what a table publishes, and get the same findings.
+
+YAML takes ``2020`` for a number where a file has the column ``"2020"``, and pandas may number its
+columns where a policy has texts. Neither may name nothing in silence.
 """
 
 from __future__ import annotations
@@ -170,6 +170,8 @@ class Published(Document):
 
 
 # ---- which columns have a role ------------------------------------------------------------------
+
+
 def listed(policy: Terms, declared: Roles) -> set[Name]:
     """List the columns that the policy names anywhere, or the table declares.
 
@@ -249,6 +251,8 @@ def roles_of(
 
 
 # ---- findings about columns ---------------------------------------------------------------------
+
+
 def of_columns(
     policy: Terms,
     published: Published,
@@ -420,6 +424,8 @@ def _meant(policy: Terms, published: Published, loose: Qid) -> str:
 
 
 # ---- findings about rows that were left out -----------------------------------------------------
+
+
 def of_rows(policy: Terms, measured: Mapping[Qid, Evidence]) -> Iterator[Finding]:
     """Judge the rows that no measure has seen, quasi-identifier by quasi-identifier."""
     for qid, result in measured.items():

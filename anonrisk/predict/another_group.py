@@ -52,12 +52,12 @@ def classes_each(c: Integers, n: int, k: int, j: int) -> Floats:
     return np.where(c < j, 0.0, np.exp(chance))
 
 
-def mean(c: Integers, w: Integers, n: int, k: int) -> float:
+def drawn_mean(c: Integers, w: Integers, n: int, k: int) -> float:
     """Expected number of singletons of the group."""
     return float(np.dot(w, classes_each(c, n, k, 1)))
 
 
-def variance(c: Integers, w: Integers, n: int, k: int) -> float:
+def drawn_variance(c: Integers, w: Integers, n: int, k: int) -> float:
     """Variance of the number of singletons: as S3, with pairs drawn without replacement."""
     if k in (0, n):
         return 0.0

@@ -120,6 +120,8 @@ def rectangle_probabilities(
 
 # A column of probabilities is a dict of parallel arrays (n_different,): "p", the number of "values"
 # that have each, and where they are bins, the "low" and "high" of each.
+
+
 def _two(value: Any, what: str) -> tuple[float, float]:
     try:
         first, second = value

@@ -220,13 +220,15 @@ class FromTable(_Drawn):
         """Expected number of singletons."""
         if self.k == self.n:
             return float(self.counted.singletons)
-        return another_group.mean(self.counted.sizes, self.counted.classes, self.n, self.k)
+        return another_group.drawn_mean(self.counted.sizes, self.counted.classes, self.n, self.k)
 
     def variance(self) -> float:
         """Variance of their number."""
         if self.is_certain():
             return 0.0
-        return another_group.variance(self.counted.sizes, self.counted.classes, self.n, self.k)
+        return another_group.drawn_variance(
+            self.counted.sizes, self.counted.classes, self.n, self.k
+        )
 
     def shared_by(self, people: int) -> float:
         """Expected number of sets of so many people who share a value."""

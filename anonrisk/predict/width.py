@@ -75,7 +75,7 @@ def density_variance_limit(phi: Callable[[float], float], per_value: float) -> f
 
     See Also
     --------
-    anonrisk.predict.width : the mean
+    anonrisk.predict.density_limit : the mean
     anonrisk.predict.singletons : exact, for as many values as there are
 
     Notes

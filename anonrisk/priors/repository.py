@@ -84,7 +84,7 @@ class Disagreement(PrintedFields):
         }
 
 
-def find(submissions: Iterable[Prior]) -> Iterator[Disagreement]:
+def disagreements_of(submissions: Iterable[Prior]) -> Iterator[Disagreement]:
     """Compare the latest submissions of every two holders of one (QID, population).
 
     They disagree where s2, s3 or the entropy differ by more than rounding (half a unit of the
@@ -269,6 +269,7 @@ class Disagreements(_Listing[Disagreement]):
 
 # Nothing is ever changed or deleted: a submission is a new row. Connections are opened for one
 # transaction and closed after it, so that processes may share a repository.
+
 VERSION = 1
 SUBMISSIONS, ABOUT = "anonrisk_priors", "anonrisk_priors_about"
 
@@ -593,7 +594,7 @@ class Repository:
         >>> len(repository.disagreements("age")) > 0
         True
         """
-        return Disagreements(tuple(find(self.query(qid, population))))
+        return Disagreements(tuple(disagreements_of(self.query(qid, population))))
 
     def predict(
         self,
@@ -653,7 +654,7 @@ class Repository:
         """
         result = self._submissions(qid, population, by)
         if by is None:
-            differing = Disagreements(tuple(find(result)))
+            differing = Disagreements(tuple(disagreements_of(result)))
             if differing:
                 raise DisagreementError(
                     f"holders disagree about this population; say by= whom to believe.\n{differing}"

@@ -1,12 +1,12 @@
 """Seals: who holds the key said so, and not a byte has changed since.
 
-The agent's protocol is that of draft-ietf-sshm-ssh-agent: a length, a number that says what is
-asked, and texts with their length.
-
 What is sealed stands in an envelope of DSSE (github.com/secure-systems-lab/dsse), with any number
 of signatures over its bytes and their type. One by HMAC is checked with the key that made it, so
 that whoever can check can also forge. One by Ed25519 (RFC 8032) is made with a private key and
 checked with the public one, which may be given to everybody.
+
+The agent's protocol is that of draft-ietf-sshm-ssh-agent: a length, a number that says what is
+asked, and texts with their length.
 """
 
 from __future__ import annotations

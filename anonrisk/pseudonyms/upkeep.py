@@ -266,6 +266,8 @@ def _other(result: int, known: int) -> StoreError:
 
 # What is left is checked from there. The event is part of the chain: what it says can be changed as
 # little as any other.
+
+
 def prune(turn: Turn, doing: Doing, before: int) -> int:
     """Take out the first events, as far as all are of a time before this; give how many.
 

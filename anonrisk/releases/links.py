@@ -482,6 +482,8 @@ def _matched(
 
 
 # ---- along a person's key -----------------------------------------------------------------------
+
+
 def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> LinkedSizes:
     """Count along a person's key: on Spark where the tables are, else by hashes in one process."""
     if not whole and all(entry.engine.name == "spark" for entry in asked):
@@ -542,6 +544,8 @@ def _numbers(hashes: Any) -> tuple[Integers, int]:
 
 
 # ---- along shared columns -----------------------------------------------------------------------
+
+
 def _refuse_half_keys(asked: Sequence[_LinkedTable]) -> None:
     """Reject a person's key that is joined with more beside it, or with something else."""
     for item in asked:

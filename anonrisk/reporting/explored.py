@@ -343,6 +343,8 @@ def _masthead(  # noqa: PLR0917
 
 
 # ---- levels --------------------------------------------------------------------------------------
+
+
 def _step(loss: str, margin: Integers, moved: float) -> float:
     """Return a step that a loss does not move by if such a share goes from one value to another.
 
@@ -454,6 +456,8 @@ def _never(floor: int, who: str, n_original: int | None) -> str:
 
 
 # ---- what is taken away --------------------------------------------------------------------------
+
+
 def _plan_parts(columns: Qid, loss: str, asked: ExploreRequest, leave_out: Qid = ()) -> list[str]:
     """Return a plan as JSON without k, the largest suppression and the recodings, in four parts."""
     plan = Plan(

@@ -25,7 +25,7 @@ _WORDS = {
 }
 
 
-def budgets(measured: Measured) -> dict[str, Any] | None:
+def limits_of(measured: Measured) -> dict[str, Any] | None:
     """Return each limit, those that are not kept first, and how much of it is used."""
     if not measured.judged:
         return None
@@ -55,7 +55,7 @@ def limit_row(finding: Finding) -> dict[str, Any]:
         "word": word,
         "sign": sign,
         "tone": tone,
-        "sentence": sentence_of(finding),
+        "sentence": limit_sentence(finding),
         "value": plain(finding.value),
         "limit": plain(finding.limit),
         "used": plain(used),
@@ -98,7 +98,7 @@ def _reached(used: float, *, broken: bool) -> str:
     return f"{text} times {'too little' if broken else 'what is required'}"
 
 
-def sentence_of(finding: Finding) -> str:
+def limit_sentence(finding: Finding) -> str:
     """Return a finding's sentence with a score of values as the rest of the page writes it.
 
     All six digits stay where fewer would make a limit that is just missed look kept.

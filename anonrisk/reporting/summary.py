@@ -420,7 +420,7 @@ def summarise(
         "verdict": _verdict(measured, people),
         "covers": _rows(measured.verdict) if measured.judged else [],
         "columns": _columns(measured),
-        "budgets": meanings.budgets(measured),
+        "budgets": meanings.limits_of(measured),
         "classes": classes(measured, people),
         "drivers": drivers(measured, people),
         "attackers": attackers(measured, people),
@@ -543,7 +543,7 @@ def _cause(measured: Measured) -> str:
     if no_records() in failures:
         return "the table has no records; there is nothing to publish."
     doubts = [failure for failure in failures if failure.status == COULD_NOT_ASSESS]
-    sentences = list(map(meanings.sentence_of, doubts))
+    sentences = list(map(meanings.limit_sentence, doubts))
     if len(measured.absent) > 1:
         return f"the policy names columns that the table does not have: {listed(measured.absent)}."
     # Which role it has, and what it may be called now.
@@ -575,7 +575,7 @@ def _why(measured: Measured, people: People) -> str:
                 text = f"{hidden} by their {listed(sizes.qid)}"
             allowed = "nobody" if budget == "k" else evidence.as_given(failure.limit)
             return f"{text}; the policy allows {allowed}."
-    return meanings.sentence_of(failed[0])
+    return meanings.limit_sentence(failed[0])
 
 
 def _others_broken(verdict: Verdict, status: str | None) -> list[str]:

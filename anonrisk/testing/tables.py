@@ -286,7 +286,7 @@ def lacking(name: str) -> list[str]:
 
 
 _STEP = re.compile(r"(\w+)(\([^)]*\))?")
-# Cases that a kind of table refuses, by what it is not asked for (`engines.refused`). A refusal
+# Cases that a kind of table refuses, by what it is not asked for (`engines.refusals`). A refusal
 # that is not listed fails the suite, and so does one that does not happen.
 _ASKED = {
     "missing-wildcard*": "missing='wildcard'",

@@ -1,8 +1,9 @@
 """Arrow columns to pandas or to codes, over the same memory where that is possible, and back.
 
-A view has sixteen bytes, in which a text of up to twelve stands whole. So two numbers of 64 bits
-are all that tells such texts apart, and each row is looked up in a small table by both: what is not
-in its slot is new. That takes a third of the time of Arrow's hash table.
+Columns of few short texts come as views, which is how Polars holds them. A view has sixteen bytes,
+in which a text of up to twelve stands whole. So two numbers of 64 bits are all that tells such
+texts apart, and each row is looked up in a small table by both: what is not in its slot is new.
+That takes a third of the time of Arrow's hash table.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tables of Polars: DataFrames, and LazyFrames, which are queries, counted in batches.
 
-A row takes a byte or two for each column of few values, and the query is run once.
+In batches, a row takes a byte or two for each column of few values, and the query is run once.
 """
 
 from __future__ import annotations

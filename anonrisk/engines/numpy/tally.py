@@ -126,7 +126,7 @@ def keyed(table: CodedTable, asked: KeyedTally) -> KeyedCounts:
     more = dict.fromkeys(asked.sensitive, "sensitive column")
     columns = Encoded.of(table, question, more)
     cells = _Cells(table, columns, columns.rows(question.qid))
-    classes, unit = _hashed_classes(cells, asked), question.unit
+    classes, unit = _keyed_classes(cells, asked), question.unit
     persons = None
     if unit is not None:
         persons = cells.hashed(unit, partial(person_hashes, asked.key))
@@ -179,7 +179,7 @@ class _Cells:
         return _Hashed(hashes, place[codes])
 
 
-def _hashed_classes(cells: _Cells, asked: KeyedTally) -> _Hashed:
+def _keyed_classes(cells: _Cells, asked: KeyedTally) -> _Hashed:
     qid = asked.question.qid
     keys, bound = cells.columns.keys(qid)
     number, n_classes = _numbered(keys[cells.rows], bound)

@@ -126,7 +126,7 @@ class PandasEngine:
             case changes.SizeOfClass(question, name):
                 return rewrite.sizes(frame, question, name)
             case changes.MinimalUniques(sets.PandasSets() as counter, max_size, names, risk):
-                return sets.scores(frame, counter, max_size, names, risk)
+                return sets.suda_scores(frame, counter, max_size, names, risk)
         raise refusals.unknown(asked)
 
     def keep(self, frame: pd.DataFrame, records: changes.Selection) -> pd.DataFrame:
@@ -135,7 +135,7 @@ class PandasEngine:
 
         match records:
             case changes.LargeClasses(question, k, limits):
-                return steps.records(frame, question, k, limits)
+                return steps.suppress_records(frame, question, k, limits)
             case changes.BreakingClasses(question, k, ()):
                 return rewrite.at_risk(frame, question, k)
             case changes.BreakingClasses(question, k, limits):
@@ -159,7 +159,7 @@ class PandasEngine:
             case changes.Shuffle(columns, by, seed):
                 return steps.permute(frame, columns, by, seed)
             case changes.CellSuppression() | changes.ChosenCells():
-                return steps.cells(frame, change)
+                return steps.suppress_cells(frame, change)
             case changes.RowsAmong(other, seed):
                 return rewrite.mixed(frame, other, seed)
             case Pseudonymisation():

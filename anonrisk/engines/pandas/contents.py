@@ -236,6 +236,8 @@ def _look(column: pd.Series[Any], codes: Codes | None, asked: CellContents) -> C
 
 
 # ---- the different cells ------------------------------------------------------------------------
+
+
 def _numbers(column: pd.Series[Any], codes: Codes | None) -> tuple[Values, Integers] | None:
     """Return the different numbers in order, and how often each occurs; None of other cells."""
     if codes is not None and isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
@@ -354,6 +356,8 @@ def _is_nested(column: pd.Series[Any]) -> bool:
 
 
 # ---- what they look like ------------------------------------------------------------------------
+
+
 def _grouped(bits: Integers, counts: Integers, numbers: Values | None = None) -> list[Looks]:
     """Count the cells and rows of each number of bits."""
     masks, looks = pd.unique(bits), []
@@ -505,6 +509,8 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 # ---- cells made of other cells ------------------------------------------------------------------
+
+
 def _nested(column: pd.Series[Any], keys: tuple[str, ...]) -> ColumnContents:
     """Count the rows of maps that have one of some keys."""
     known = column[column.notna()]

@@ -152,6 +152,8 @@ def json_lines(
 
 
 # ---- CSV ------------------------------------------------------------------------------------
+
+
 def _typed_cells(name: str, read: _Codes, kind: str, *, exact: bool) -> Any:
     codes = np.frombuffer(read.codes, dtype=np.int64) if read.codes else np.empty(0, np.int64)
     if kind == "text":
@@ -177,6 +179,8 @@ def _typed_cells(name: str, read: _Codes, kind: str, *, exact: bool) -> Any:
 
 
 # ---- JSON lines -----------------------------------------------------------------------------
+
+
 def _objects(part: Part, file: Any) -> Iterator[dict[str, Any]]:
     """Yield the object of each line, with the columns that the folders stand for."""
     for number, line in enumerate(file, 1):

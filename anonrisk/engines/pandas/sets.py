@@ -157,7 +157,7 @@ class PandasSets(CodedSets):
         ]
 
 
-def scores(
+def suda_scores(
     frame: pd.DataFrame,
     counter: PandasSets,
     max_size: int,

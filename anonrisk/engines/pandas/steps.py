@@ -172,7 +172,7 @@ def permute(frame: pd.DataFrame, columns: Qid, by: Qid, seed: int) -> pd.DataFra
     return marked(replaced(frame, changed), columns, "permute")
 
 
-def records(
+def suppress_records(
     frame: pd.DataFrame,
     question: Question,
     k: int,
@@ -186,7 +186,7 @@ def records(
     return without_unused(frame.loc[large], question.qid)
 
 
-def cells(frame: pd.DataFrame, change: CellSuppression | ChosenCells) -> pd.DataFrame:
+def suppress_cells(frame: pd.DataFrame, change: CellSuppression | ChosenCells) -> pd.DataFrame:
     """Suppress cells of small classes."""
     if not len(frame):
         return frame.copy(deep=False)

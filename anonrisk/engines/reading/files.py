@@ -402,7 +402,7 @@ def _below(folder: Path) -> Iterator[Path]:
 
     for top, folders, names in os.walk(folder, onerror=refuse):
         # What a scan, even one that was killed, has put down beside the files is no part of them.
-        folders[:] = [name for name in folders if not raw_files.is_one(Path(top, name))]
+        folders[:] = [name for name in folders if not raw_files.is_private_folder(Path(top, name))]
         for name in folders:
             if Path(top, name).is_symlink():
                 where = without_values(str(Path(top, name)))

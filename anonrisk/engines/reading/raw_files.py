@@ -176,7 +176,7 @@ class PrivateFolder:
         _let_go(self._lock)
 
 
-def is_one(path: Path) -> bool:
+def is_private_folder(path: Path) -> bool:
     """Return whether a folder is such a private one, by its name."""
     return path.name.startswith(PREFIX) and not path.is_symlink()
 

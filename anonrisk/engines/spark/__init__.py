@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.engines import refusals
 from anonrisk.engines.pushed import count as pushed_count
 from anonrisk.engines.pushed import match as pushed_match
-from anonrisk.engines.pushed import match as pushed_population
 from anonrisk.engines.pushed import score
 from anonrisk.engines.spark import (
     contents,
@@ -72,7 +71,7 @@ class SparkEngine:
 
     def with_roles(self, frame: DataFrame, declared: Roles) -> DataFrame:
         """Keep the roles in column metadata, which survives `select` and Parquet."""
-        return schema.write(frame, declared)
+        return schema.write_roles(frame, declared)
 
     def count(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count classes, those of all quasi-identifiers in one action over one scan."""
@@ -129,7 +128,7 @@ class SparkEngine:
             case questions.SumsOfWeights(question, weight):
                 return count.weighted(frame, question, weight)
             case questions.IfIndependent(question, fraction):
-                return pushed_population.independence(SparkTable(frame), question, fraction)
+                return pushed_match.independence(SparkTable(frame), question, fraction)
             case KeyedTally():
                 return keyed.counts(frame, asked)
             case SketchTally():
@@ -153,14 +152,14 @@ class SparkEngine:
             case changes.SizeOfClass(question, name):
                 return rewrite.sizes(frame, question, name)
             case changes.MinimalUniques(sets.SparkSets() as counter, max_size, names, risk):
-                return sets.scores(counter, max_size, names, risk)
+                return sets.suda_scores(counter, max_size, names, risk)
         raise refusals.unknown(asked)
 
     def keep(self, frame: DataFrame, records: changes.Selection) -> DataFrame:
         """Select records by their classes; lazy."""
         match records:
             case changes.LargeClasses(question, k, ()):
-                return steps.records(frame, question, k)
+                return steps.suppress_records(frame, question, k)
             case changes.LargeClasses(question, k, limits):
                 return rewrite.keeping(frame, question, limits, k)
             case changes.BreakingClasses(question, k, ()):
@@ -186,7 +185,7 @@ class SparkEngine:
             case changes.Shuffle(columns, by, seed):
                 return steps.permute(frame, columns, by, seed)
             case changes.CellSuppression() | changes.ChosenCells():
-                return steps.cells(frame, change)
+                return steps.suppress_cells(frame, change)
             case changes.RowsAmong(other, seed):
                 return rewrite.mixed(frame, other, seed)
             case Pseudonymisation():

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Gives = TypeVar("Gives")
 
-# What is being done, in words without a cell; `guard.guarded` sets it.
+# What is being done, in words without a cell; `guarded` sets it.
 current_step: ContextVar[str] = ContextVar("anonrisk_doing_on_spark", default="read the table")
 # Seconds in which Spark may plan a job that Ctrl-C came before: it is cancelled when it has begun.
 _PATIENCE, _PAUSE = 30.0, 0.1

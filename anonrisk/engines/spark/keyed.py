@@ -1,7 +1,7 @@
 """Classes of a Spark table under keyed hashes.
 
 Spark groups first. Then one plain nested function of ours, which needs Python's standard library
-only, encodes and hashes each class on the executors, as for pseudonyms (`pseudonym.py`): what it
+only, encodes and hashes each class on the executors, as for pseudonyms (`rewrite.py`): what it
 carries are subkeys, as bytes that Spark neither prints nor logs. Columns of ours: `c0`, `c1`, …
 the cells, `d` whether a row is dropped, `v` whether it belongs to nobody, `h` hashes, `n` rows.
 """
@@ -270,7 +270,7 @@ def _first_bits(asked: SketchTally, letters: dict[Name, str]) -> Callable[..., i
 
 
 def _encoder() -> Callable[[str, Any], bytes]:
-    """Make the function of `core.encoding` for executors, where there is none of our modules."""
+    """Make the function of `pseudonyms.encoding` for executors, which have no module of ours."""
 
     def encode(letter: str, value: Any) -> bytes:
         import struct

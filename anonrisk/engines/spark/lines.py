@@ -51,12 +51,12 @@ _EVERYWHERE = ("UTF-8", "UTF-16", "UTF-16LE", "UTF-16BE", "US-ASCII", "ISO-8859-
 _UNKNOWN = ("INVALID_PARAMETER_VALUE.CHARSET", "UnsupportedEncodingException")
 
 
-def java(encoding: str | None) -> str:
+def java_charset(encoding: str | None) -> str:
     """Return Java's name of an encoding, or refuse one that it reads otherwise than Python.
 
     Examples
     --------
-    >>> java("latin-1"), java(None), java("cp437")
+    >>> java_charset("latin-1"), java_charset(None), java_charset("cp437")
     ('ISO-8859-1', 'UTF-8', 'IBM437')
     """
     name = JAVA.get(canonical(encoding))
@@ -68,12 +68,12 @@ def java(encoding: str | None) -> str:
     return name
 
 
-def refuse_unknown(spark: SparkSession, encoding: str | None) -> None:
+def refuse_unknown_charset(spark: SparkSession, encoding: str | None) -> None:
     """Reject an encoding that the Java of Spark lacks: a small runtime is without many.
 
     The session must be one of `read.session`: with other settings Spark 4 decodes a few only.
     """
-    charset = java(encoding)
+    charset = java_charset(encoding)
     if charset in _EVERYWHERE:
         return
     f, _ = modules(spark.range(1))
@@ -138,7 +138,7 @@ class TextSource:
     @property
     def charset(self) -> str:
         """The encoding, as Java calls it."""
-        return java(self.encoding)
+        return java_charset(self.encoding)
 
     def lines(self, ends: str | None = None) -> DataFrame:
         """Return the lines as path, block, id, line, whether letters were lost, and raw bytes.

@@ -163,7 +163,7 @@ def of_pandas(frame: DataFrame, names: Sequence[str]) -> DataFrame:
             f"the {len(names):,} files of this table declare different roles, or columns that were "
             "changed at random; declare the roles of the whole table, or check the files one by one"
         )
-    return schema.write(frame, Roles.from_dict(stored[_ROLES]))
+    return schema.write_roles(frame, Roles.from_dict(stored[_ROLES]))
 
 
 def _attrs(name: str | None) -> str:
@@ -282,7 +282,7 @@ def read(
     _check_options(format, options)
     if format in _TEXT:
         # Refused by name before any work.
-        lines.java(text.encoding)
+        lines.java_charset(text.encoding)
     with guarded(f"read the {format} source"):
         if format == "table":
             if len(paths) != 1:
@@ -292,7 +292,7 @@ def read(
         if format in _FILES:
             options = _with_base(paths, options)
         if format in _TEXT:
-            lines.refuse_unknown(spark, text.encoding)
+            lines.refuse_unknown_charset(spark, text.encoding)
             every = {**NOTHING_IGNORED, **options}
             names = _listed(spark, paths, every)
             source = lines.TextSource(spark, paths, names, every, text.encoding)
@@ -456,7 +456,7 @@ def stored(batch: DataFrame, place: str) -> DataFrame:
             f"column {COLUMN!r} would be lost: folders of batches have that name; rename it first"
         )
     with guarded("store a batch"):
-        _write(schema.without_others(batch), place)
+        _write(schema.without_other_notes(batch), place)
         return batch.sparkSession.read.options(**NOTHING_IGNORED).parquet(place)
 
 
@@ -469,7 +469,7 @@ def n_rows(batch: DataFrame) -> int:
 def emptied(batch: DataFrame, place: str) -> None:
     """Leave a folder that has the columns of a batch and none of its rows."""
     with guarded("empty the folder of a batch"):
-        _write(schema.without_others(batch).limit(0), place)
+        _write(schema.without_other_notes(batch).limit(0), place)
 
 
 def _write(table: DataFrame, place: str) -> None:

@@ -1,9 +1,9 @@
 """New columns and new tables on Spark, lazily: nothing runs until the user asks for it.
 
-HMAC written in SQL would put the padded key into every plan, log and page of the UI; a pandas
-function needs pandas on the executors, one of our modules needs anonrisk there. A nested plain
-function needs Python's standard library only, and travels with the subkey of pseudonyms inside, as
-bytes that Spark neither prints nor logs. The key itself stays where it is.
+Pseudonyms: HMAC written in SQL would put the padded key into every plan, log and page of the UI; a
+pandas function needs pandas on the executors, one of our modules needs anonrisk there. A nested
+plain function needs Python's standard library only, and travels with the subkey of pseudonyms
+inside, as bytes that Spark neither prints nor logs. The key itself stays where it is.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _METADATA_KEY = "anonrisk"
 _READER = Reader("declaration of roles", RolesLostError)
 
 
-def write(frame: DataFrame, declared: Roles) -> DataFrame:
+def write_roles(frame: DataFrame, declared: Roles) -> DataFrame:
     """Store the whole role set with every column that has a role.
 
     One column alone then tells what the others were, so that a recomputed one is not forgotten.
@@ -48,7 +48,7 @@ def write(frame: DataFrame, declared: Roles) -> DataFrame:
         return projection.table.select(*columns)
 
 
-def without_others(frame: DataFrame) -> DataFrame:
+def without_other_notes(frame: DataFrame) -> DataFrame:
     """Return a table whose columns carry our notes alone: a file would hold those of others too.
 
     What Spark's own library for learning notes of a column are the values that it has had.
@@ -80,7 +80,7 @@ def _without_notes(stored: Any) -> Any:
     return {**fields, "metadata": {}} if "metadata" in fields else fields
 
 
-def read(frame: DataFrame) -> Roles | None:
+def read_roles(frame: DataFrame) -> Roles | None:
     """Read the roles from whichever columns still carry them."""
     with guarded("read the roles"):
         fields = frame.schema.fields
@@ -116,7 +116,7 @@ class SparkSchema(Schema):
     @property
     def roles(self) -> Roles | None:
         """The roles in the metadata of columns."""
-        return read(self.table)
+        return read_roles(self.table)
 
     @property
     def perturbed(self) -> Mapping[Name, str]:

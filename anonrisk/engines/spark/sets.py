@@ -429,7 +429,7 @@ def _class_sizes(rows: list[Row], **about: Any) -> ClassCounts:
     )
 
 
-def scores(
+def suda_scores(
     counter: SparkSets,
     max_size: int,
     names: list[str],

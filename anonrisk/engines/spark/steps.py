@@ -218,7 +218,7 @@ def perturbed(frame: DataFrame) -> Mapping[Name, str]:
     return {x.name: str(x.metadata[_METADATA_KEY]) for x in fields if _METADATA_KEY in x.metadata}
 
 
-def records(frame: DataFrame, question: Question, k: int) -> DataFrame:
+def suppress_records(frame: DataFrame, question: Question, k: int) -> DataFrame:
     """Leave out the records of classes smaller than k; lazy."""
     with guarded("suppress records"):
         projection = Projection.of(frame)
@@ -226,7 +226,7 @@ def records(frame: DataFrame, question: Question, k: int) -> DataFrame:
         return sized.where(projection.functions.col("n") >= k).drop("n").toDF(*projection.names)
 
 
-def cells(frame: DataFrame, change: CellSuppression | ChosenCells) -> DataFrame:
+def suppress_cells(frame: DataFrame, change: CellSuppression | ChosenCells) -> DataFrame:
     """Suppress cells of small classes."""
     with guarded("suppress cells"):
         if isinstance(change, ChosenCells):

@@ -278,7 +278,7 @@ _SUMS = ("both", "changes", "linked", "false", "best", "chance")
 # have drawn are counted once. Points are numbered first, because numbers are compared much faster
 # than structs.
 #
-# Columns of ours, beside those of `linked`: `n` the number of users who have a point, `code` its
+# Columns of ours, beside `u`, `i` and `t`: `n` the number of users who have a point, `code` its
 # number, `a` the points of a user, the rarest first, `weight` the records of a user, `d` the number
 # of a draw, `s` the length of a set, `x` its points and `rarest` how many have the first of them.
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.engines import refusals
 from anonrisk.engines.pushed import count as pushed_count
 from anonrisk.engines.pushed import match as pushed_match
-from anonrisk.engines.pushed import match as pushed_population
 from anonrisk.engines.pushed import score
 from anonrisk.engines.refusals import LIMITS, OTHER_CELLS, WILDCARD, refused
 from anonrisk.engines.sql import contents, rewrite, sets, tally
@@ -96,9 +95,9 @@ class SqlEngine:
             case questions.ClassesInRegions() | questions.ValuesAndSizes():
                 raise refusals.too_many_classes(questions.MAX_CLASSES, tally.OUT)
             case questions.SumsOfWeights(question, weight):
-                return pushed_population.weighted(table, question, weight)
+                return pushed_match.weighted(table, question, weight)
             case questions.IfIndependent(question, fraction):
-                return pushed_population.independence(table, question, fraction)
+                return pushed_match.independence(table, question, fraction)
             case KeyedTally():
                 return tally.counts(table, asked)
             case SketchTally():
@@ -120,7 +119,7 @@ class SqlEngine:
             case changes.SizeOfClass(question, name):
                 return rewrite.sizes(table, question, name)
             case changes.MinimalUniques(sets.SqlSets() as counter, max_size, names, risk):
-                return sets.scores(counter, max_size, names, risk)
+                return sets.suda_scores(counter, max_size, names, risk)
         raise refusals.unknown(asked)
 
     def keep(self, table: SqlTable, records: changes.Selection) -> SqlTable:

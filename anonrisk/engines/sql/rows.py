@@ -1,7 +1,9 @@
 """The relational steps of `engines.pushed` in a database: each a named query, all one statement.
 
-A table is `anonrisk_records`, with `q0`, `q1`, … and, where they are asked for, the sensitive value
-`s` and the person `u`, such that missing is NULL and equal cells are equal.
+`of_sizes` and `of_scores` write what is asked as text for whoever sends it later, when nobody is
+connected yet. A table is `anonrisk_records` there, with `q0`, `q1`, … and, where they are asked
+for, the sensitive value `s` and the person `u`, such that missing is NULL and equal cells are
+equal.
 """
 
 # No text of a caller enters: columns go by names of ours.

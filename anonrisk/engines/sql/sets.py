@@ -350,7 +350,7 @@ _ID: Any = sa.column(f"{MARK}id")
 _OF: Any = sa.column(f"{MARK}of")
 
 
-def scores(
+def suda_scores(
     counter: SqlSets,
     max_size: int,
     names: list[str],

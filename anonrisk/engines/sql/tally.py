@@ -1,6 +1,6 @@
 """The classes of some columns, brought out of a database: as values, or under keyed hashes.
 
-Columns of ours: those of `count`, `x` a number, `b` the number of its bin.
+Columns of ours: those of `engines.pushed.count`, `x` a number, `b` the number of its bin.
 
 The database groups, and its classes come out in batches and are hashed in this process: the key is
 in no statement, plan or log.

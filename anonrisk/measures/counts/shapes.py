@@ -483,7 +483,7 @@ MOSTLY_DIFFERENT = 0.5
 WEAK = ("telephone number", "national id")
 
 
-def reason(shape: Shape, n_different: int) -> str | None:
+def likeness(shape: Shape, n_different: int) -> str | None:
     """Return why a column looks like a direct identifier; None if it does not.
 
     Parameters
@@ -496,12 +496,12 @@ def reason(shape: Shape, n_different: int) -> str | None:
     Examples
     --------
     >>> from anonrisk.measures.counts.shapes import Shape
-    >>> reason(Shape(1000, {"e-mail address": 990}), 200)
+    >>> likeness(Shape(1000, {"e-mail address": 990}), 200)
     'looks like an e-mail address'
-    >>> reason(Shape(1000), 999)
+    >>> likeness(Shape(1000), 999)
     'nearly every value is different'
     """
-    kind = kind_of(shape, n_different)
+    kind = identifier_kind(shape, n_different)
     if kind is not None:
         return f"looks like {with_article(kind)}"
     if shape.n_known >= ENOUGH and n_different >= NEARLY_ALL * shape.n_known:
@@ -509,13 +509,13 @@ def reason(shape: Shape, n_different: int) -> str | None:
     return None
 
 
-def kind_of(shape: Shape, n_different: int) -> str | None:
+def identifier_kind(shape: Shape, n_different: int) -> str | None:
     """Name the kind of identifier that a column has the shape of; None if it has none.
 
     Examples
     --------
     >>> from anonrisk.measures.counts.shapes import Shape
-    >>> kind_of(Shape(1000, {"e-mail address": 990}), 200)
+    >>> identifier_kind(Shape(1000, {"e-mail address": 990}), 200)
     'e-mail address'
     """
     if shape.n_known < ENOUGH:

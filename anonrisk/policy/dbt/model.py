@@ -31,7 +31,7 @@ def slug_of(name: str) -> str:
 
 def refuse_no_gate(policy: Terms) -> None:
     """Reject a policy under which nothing would ever be published."""
-    for finding in judge.of_policy(policy):
+    for finding in judge.unbroken_limits(policy):
         if finding.blocks():
             raise PolicyError(finding.sentence)
     if not policy.reviewed:

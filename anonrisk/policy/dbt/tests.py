@@ -130,7 +130,7 @@ def _said(budget: Budget, rule: Rule) -> str:
 # Names of columns enter as literals of Jinja, and the macros quote them.
 
 
-# What dbt calls the databases of `compiled.DIALECTS`.
+# What dbt calls the databases of `rows.DIALECTS`.
 ADAPTERS = {"duckdb": "duckdb", "postgresql": "postgres"}
 # A count of what breaks a limit; below zero where nobody can tell.
 _CALC = "coalesce(min(failures), 0)"

@@ -72,7 +72,7 @@ class Facts:
             evenness=renyi(sizes.sizes, sizes.classes, 1) / log2(sizes.n_classes)
             if sizes.n_classes > 1
             else 1.0,
-            looks=shapes.kind_of(shape, n_values),
+            looks=shapes.identifier_kind(shape, n_values),
             numerals=numerals,
         )
 

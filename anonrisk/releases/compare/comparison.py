@@ -506,6 +506,8 @@ class Comparison(Document, render.PrintedTable):
 
 
 # ---- from arrays -------------------------------------------------------------------------------
+
+
 def changed_persons(
     coded: Integers, least: Integers, learned: Booleans, times: Integers
 ) -> tuple[ChangedPersons, ...]:

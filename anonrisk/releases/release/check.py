@@ -25,7 +25,6 @@ from anonrisk.releases.compare.comparison import Comparisons, EarlierComparison
 from anonrisk.releases.compare.difference import of_one_table
 from anonrisk.releases.links import linked
 from anonrisk.releases.release import approvals as approving
-from anonrisk.releases.release import approvals as waiving
 from anonrisk.releases.release.contents import Contents, TableFiles, contents_of, held_still
 from anonrisk.releases.release.parts import statement_of, with_tables
 from anonrisk.releases.release.verdict import ReleaseVerdict
@@ -126,7 +125,7 @@ def check(
     by: str | None = None,
 ) -> CheckedRelease:
     """Judge a release; see `Release.check`. With `by` it is published, and approvals decide."""
-    waiving.refuse_expired(release.waivers)
+    approving.refuse_expired(release.waivers)
     # The head is read first: whatever is published meanwhile makes publishing fail.
     head = None if ledger is None else ledger.head
     key = None if ledger is None else ledger.key
@@ -158,7 +157,7 @@ def check(
     if ledger is not None:
         findings += [item for table in tables for item in _weakened(table, earlier, ledger, kept)]
     verdict = ReleaseVerdict(
-        tables={table.name: waiving.waive(table.verdict, release.waivers) for table in tables},
+        tables={table.name: approving.waive(table.verdict, release.waivers) for table in tables},
         findings=tuple(findings),
         name=release.name,
         audience=release.audience,

@@ -8,7 +8,7 @@ from anonrisk.core.render import count_of
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 from anonrisk.policy.trial import rows_of
 from anonrisk.reporting import Report
-from anonrisk.reporting.meanings import MOST_LIMITS, limit_row, sentence_of
+from anonrisk.reporting.meanings import MOST_LIMITS, limit_row, limit_sentence
 from anonrisk.reporting.summary import (
     NEXT_UNSEEN,
     NOBODY_CAN_TELL,
@@ -115,7 +115,9 @@ def _sentence(verdict: ReleaseAnswer, finding: Finding) -> str:
     source = next(
         (name for name, table in verdict.tables.items() if finding in table.all_findings), None
     )
-    return sentence_of(finding) if source is None else f"{cut(source)}: {sentence_of(finding)}"
+    return (
+        limit_sentence(finding) if source is None else f"{cut(source)}: {limit_sentence(finding)}"
+    )
 
 
 def _notes(verdict: ReleaseAnswer) -> list[str]:

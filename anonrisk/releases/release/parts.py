@@ -16,7 +16,6 @@ from anonrisk.errors import PolicyError
 from anonrisk.policy import Policy, fields
 from anonrisk.releases.links import Link
 from anonrisk.releases.release import approvals as approving
-from anonrisk.releases.release import approvals as waiving
 from anonrisk.releases.release.approvals import Waiver
 from anonrisk.releases.release.contents import TableFiles
 from anonrisk.releases.release.published_files import statement
@@ -259,7 +258,7 @@ class ReleaseParts:
                 f"{count_of(self.approvals, 'approval')} asked for, and approvers names "
                 f"{count_of(len(self.approvers), 'person', 'persons')} with a public key"
             )
-        waiving.refuse_wrong(self.waivers, policies)
+        approving.refuse_wrong(self.waivers, policies)
         _check_links(self.links, policies)
 
     def to_dict(self) -> dict[str, Any]:
