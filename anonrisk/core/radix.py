@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Integers = NDArray[np.int64]
+    from anonrisk.core.types import Integers
+
     Renumber = Callable[[Integers], tuple[Integers, int]]
 
 # Keys stay below this, so that one more factor never overflows 64 bits unnoticed.

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from anonrisk.core.types import Floats, Integers
 
+__all__ = ["Fit", "Product", "Zipf", "ZipfStep", "fit", "product"]
+
 
 # Sums over ranks are term by term up to here, and by the Euler-Maclaurin formula beyond.
 # What the formula leaves out is about its next term, c/12 of that of this rank over the rank.
@@ -341,8 +343,6 @@ def _spread(at: Floats, mass: Floats, size: int) -> Floats:
     spread: Floats = np.bincount(left, mass * (1 - right), minlength=size).astype(float)
     return spread + np.bincount(left + 1, mass * right, minlength=size)
 
-
-__all__ = ["Fit", "Product", "Zipf", "ZipfStep", "fit", "product"]
 
 # The longest traces that the model is asked about. Chosen; time and memory grow with it.
 _MOST_RECORDS = 100

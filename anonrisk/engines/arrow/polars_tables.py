@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-
-    Integers = NDArray[np.int64]
+    from anonrisk.core.types import Integers
 
 # A column of more different cells is no longer searched for those of the next batch.
 _FEW = 2**16

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.types import Integers
     from anonrisk.engines.numpy.table import CodedTable
-
-    Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

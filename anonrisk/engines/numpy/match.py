@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
+    from anonrisk.core.types import Integers
     from anonrisk.engines.numpy.table import CodedTable
-
-    Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

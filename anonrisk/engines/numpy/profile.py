@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonrisk.core.types import Integers
     from anonrisk.engines.numpy.table import CodedTable
 
-    Integers = NDArray[np.int64]
     Rows = Integers | slice
 
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name, Qid
-
-    Integers = NDArray[np.int64]
+    from anonrisk.core.types import Integers
 
 
 @dataclass(frozen=True)

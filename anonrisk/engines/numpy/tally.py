@@ -29,12 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.core.types import Booleans
+    from anonrisk.core.types import Booleans, Integers
     from anonrisk.engines.numpy.table import CodedTable, Codes
     from anonrisk.measures.counts.change import RowsOfPersons
     from anonrisk.pseudonyms.encoding import Hashes
-
-    Integers = NDArray[np.int64]
 
 # Codes of more different integers than this are looked up by sorting, not by place.
 _PLACES = 20_000_000

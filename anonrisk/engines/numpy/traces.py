@@ -17,9 +17,9 @@ from anonrisk.measures.counts.question import MEASURED, LinkCounts, StepCounts, 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from anonrisk.core.types import Integers
     from anonrisk.measures.counts.question import LinkQuestion, TraceQuestion
 
-    Integers = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
 # A bit for each number that there could be answers fastest, if there is room (256 MiB).

@@ -15,12 +15,9 @@ from anonrisk.engines.renumber import closed_up
 from anonrisk.measures.counts.class_sizes import ClassCounts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from anonrisk.core.types import Integers
     from anonrisk.engines.numpy.table import CodedTable
     from anonrisk.measures.counts.question import Question
-
-    Integers = NDArray[np.int64]
 
 
 def whole_persons(table: CodedTable, question: Question) -> ClassCounts:

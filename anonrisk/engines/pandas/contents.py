@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from anonrisk.engines.numpy.table import Codes
 
     Values = NDArray[Any]
-    Integers = NDArray[np.int64]
+    from anonrisk.core.types import Integers
 
 _ANY_SHAPE = "|".join(f"(?:{pattern})" for pattern in SHAPES.values())
 

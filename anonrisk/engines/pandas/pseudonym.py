@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
+    from anonrisk.core.types import Integers
     from anonrisk.pseudonyms.pseudonym import Pseudonymisation
-
-    Integers = NDArray[np.int64]
 
 # Booleans, floats, durations and the like, by the letter that numpy has for them.
 _REFUSED = "bfcmV"

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.types import Integers
     from anonrisk.engines.numpy.table import Codes
-
-    Integers = NDArray[np.int64]
 
 
 def plain(values: pd.Series[Any]) -> tuple[str, NDArray[Any]]:  # noqa: PLR0911

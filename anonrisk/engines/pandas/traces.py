@@ -41,10 +41,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
+    from anonrisk.core.types import Integers
     from anonrisk.engines.numpy.table import Codes
     from anonrisk.measures.counts.question import LinkQuestion, TraceQuestion
-
-    Integers = NDArray[np.int64]
 
 _DAY = 86_400_000_000
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -17,13 +17,9 @@ from anonrisk.measures.counts.class_sizes import ClassCounts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from anonrisk.core.columns import Name
-    from anonrisk.core.types import Integers
+    from anonrisk.core.types import Floats, Integers
     from anonrisk.measures.counts.tally import Tally
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 # Risks of households are not one over a whole number: they are kept on a grid of this many steps,
 # rounded up.

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     # The code of the sign at a position, 0 behind the last one.
     Codes = Callable[[int], Any]
 
-# Of fewer records nothing can be said about most of them: 95% of twenty allows for one exception.
-ENOUGH = 20
 # Of these no digit checks the others; they are known by how they are written.
 _UNCHECKED = (
     r"[0-9]{3}-[0-9]{2}-[0-9]{4}",  # US social security
@@ -473,6 +471,8 @@ CHECKED = (
     CheckedNumber("Finnish identity code", "a date and signs", _finnish, 1 / 31),
 )
 
+# Of fewer records nothing can be said about most of them: 95% of twenty allows for one exception.
+ENOUGH = 20
 # More than this share of the values are different, or have the shape. Chosen, as the next: a column
 # that is named without need costs a look, one that is missed may be published.
 NEARLY_ALL = 0.95
