@@ -131,7 +131,8 @@ def parts(*ranges: str) -> dict[str, tuple[str, ...]]:
     return {
         letters.upper(): (
             f"--ignore-glob=tests/test_[!{letters}]*",
-            *(() if letters == ranges[-1] else ("--ignore=anonrisk",)),
+            # A folder of testpaths is never ignored.
+            *(() if letters == ranges[-1] else ("-o", "testpaths=tests")),
         )
         for letters in ranges
     }
