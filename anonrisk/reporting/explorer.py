@@ -180,13 +180,14 @@ def plan_json(
 
 
 def _rendered(summary: dict[str, Any]) -> str:
+    empty = template("explore.html")  # which says what to install
     from markupsafe import Markup
 
     script = _text("explore.js")
     style = _text("page.css") + _text("explore.css")
     # Nothing in a name ends the element that it stands in.
     data = json.dumps(_for_script(summary), separators=(",", ":")).replace("<", "\\u003c")
-    page: str = template("explore.html").render(
+    page: str = empty.render(
         explorer=summary,
         served="state" in summary,
         data=Markup(data),  # noqa: S704
