@@ -9,6 +9,7 @@ import json
 import math
 import re
 import subprocess
+import sys
 from html import unescape
 
 import numpy as np
