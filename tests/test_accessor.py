@@ -55,6 +55,35 @@ def test_importing_brings_no_library_of_tables():
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+WITHOUT = {
+    "explore(['a'], k=2).save('e.html')": ("jinja2 markupsafe", "report"),
+    "explore(['a'], k=2, serve=True)": ("tornado", "serve"),
+    "plan(['a'], k=2).to_yaml()": ("yaml", "policy"),
+    "classes(['a']).plot()": ("matplotlib", "report"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("call", [*WITHOUT, "policy"])
+def test_what_is_not_installed_is_said_with_what_installs_it(call):
+    libraries, extra = WITHOUT.get(call, ("great_expectations", "gx"))
+    asked = f"frame.anon.{call}" if call in WITHOUT else "anonrisk.Policy(quasi='a', k=2).to_suite()"
+    program = f"""
+import sys
+sys.modules.update(dict.fromkeys({libraries.split()}))
+import pandas as pd
+import anonrisk
+frame = pd.DataFrame({{"a": list("xxyy"), "b": list("mmff")}})
+try:
+    {asked}
+except anonrisk.errors.AnonRiskError as error:
+    assert "pip install 'anonrisk[{extra}]'" in str(error), error
+else:
+    raise AssertionError("it is there")
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
 def test_without_polars_the_import_fails_as_ever():
     program = """
 import sys, importlib.machinery as machinery

@@ -203,6 +203,7 @@ class Plan(Document, render.Printed):
 
     def to_yaml(self) -> str:
         """Write the plan as YAML (needs PyYAML); see `to_json`."""
+        _READER.library()
         return documents.to_yaml(self.to_dict())
 
     @classmethod

@@ -12,7 +12,7 @@ from anonrisk.core import render
 from anonrisk.core.arguments import renaming
 from anonrisk.core.frozen import dataclass
 from anonrisk.engines.one_state import one_state
-from anonrisk.errors import ArgumentError, PolicyError
+from anonrisk.errors import ArgumentError, MissingLibraryError, PolicyError
 from anonrisk.policy import fields, judge
 from anonrisk.policy import ready as ready_policies
 from anonrisk.policy.budget_arguments import BudgetArguments, SettingArguments
@@ -56,7 +56,14 @@ class PolicyArguments(RoleArguments, SettingArguments, BudgetArguments, total=Fa
 
 def gx_suite() -> Any:
     """Return the module that makes suites of policies (needs the extra `gx`)."""
-    return import_module("anonrisk.gx.suite")
+    try:
+        return import_module("anonrisk.gx.suite")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "great_expectations":
+            raise
+        raise MissingLibraryError(
+            "a suite needs Great Expectations: pip install 'anonrisk[gx]'"
+        ) from None
 
 
 _BUDGETS = ("quasi-identifier", "budget", "limit", "severity")
