@@ -67,7 +67,9 @@ WITHOUT = {
 @pytest.mark.parametrize("call", [*WITHOUT, "policy"])
 def test_what_is_not_installed_is_said_with_what_installs_it(call):
     libraries, extra = WITHOUT.get(call, ("great_expectations", "gx"))
-    asked = f"frame.anon.{call}" if call in WITHOUT else "anonrisk.Policy(quasi='a', k=2).to_suite()"
+    asked = (
+        f"frame.anon.{call}" if call in WITHOUT else "anonrisk.Policy(quasi='a', k=2).to_suite()"
+    )
     program = f"""
 import sys
 sys.modules.update(dict.fromkeys({libraries.split()}))

@@ -23,8 +23,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anonrisk
+from anonrisk.cli import main
 from anonrisk.errors import ArgumentError, NoColumnsError
 from anonrisk.reporting.explorer import packed_counts
+from anonrisk.reporting.served import ServedExplorer
 
 pytest.importorskip("tornado")
 pytest.importorskip("jinja2")
@@ -551,6 +553,21 @@ def test_the_command_ends_by_ctrl_c(tmp_path):
     assert process.returncode == 0
     assert json.loads(out)["served"] == "t.csv"
     assert not answers(url)
+
+
+def test_ctrl_c_ends_the_command_also_before_it_is_waited_for(tmp_path, monkeypatch, capsys):
+    ended = []
+
+    def interrupted(served, **_):
+        ended.append(served)
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    people().to_csv("t.csv", index=False)
+    monkeypatch.setattr(ServedExplorer, "wait", interrupted)
+    assert main(EXPLORE) == 0
+    assert json.loads(capsys.readouterr().out)["served"] == "t.csv"
+    assert ended[0].closed
 
 
 @pytest.mark.slow

@@ -111,8 +111,12 @@ def _serve(args: argparse.Namespace, source: Source) -> Outcome:
     served = anonrisk.explore(frame, serve=True, **asked)
     # Standard output is for what a program reads, once this has ended.
     said = (*said_of(source.inferred), f"Open {served.url}", f"{KEEP_URL} Ctrl-C ends it.")
-    print("\n".join(said), file=sys.stderr, flush=True)
-    served.wait(parent=STARTED_BY)
+    try:
+        print("\n".join(said), file=sys.stderr, flush=True)
+        served.wait(parent=STARTED_BY)
+    except KeyboardInterrupt:
+        # Whoever has read the address may end it before it is waited for.
+        served.close()
     return replace(Outcome.of(served=check.table_of(args)), text=repr(served))
 
 
